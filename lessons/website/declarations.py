@@ -1,4 +1,4 @@
-"""Declarations as the headers write them: their text, and the comment that says what they are."""
+"""Declarations of the headers: their text and their comments."""
 import re
 from dataclasses import dataclass, field
 
@@ -6,7 +6,7 @@ OURS = re.compile(r"\[\[(?:gnu::\w+|unlikely|nodiscard)(?:, (?:gnu::\w+))*\]\] |
 
 REQUIRES = re.compile(r"^( *)(requires [\w:]+(?:<[^<>]*>)?|requires\(.*?\)&&\.\.\.\)) (?=\w.*\()", re.M | re.S)
 
-LONG = 5  # lines; of a table that is longer the name is enough
+LONG = 5  # lines; of a longer table, only the name is shown
 
 
 @dataclass
@@ -15,17 +15,17 @@ class Declaration:
     name: str
     scope: str  # the class that it is a member of
     file: str
-    line: int  # of its comment or of itself, whichever comes first
+    line: int  # first line of the comment or of the declaration
     text: str
     comment: list  # [(line, text)] above it, without ///
-    aside: str  # a comment that stands behind it
+    aside: str  # a comment on the same line
     end: int  # its last line
     start: int = 0  # the first line of its text
     names: list = field(default_factory=list)  # others that one line declares
 
 
 def head_of(rows):
-    """The comment that a header begins with: [(line, text)]."""
+    """Returns the comment at the top of a header: [(line, text)]."""
     head = []
     for number, row in enumerate(rows, 1):
         if not row.startswith("//"):
@@ -35,7 +35,7 @@ def head_of(rows):
 
 
 def starts_at(rows, line):
-    """The first line of the declaration that goes on in `line`: template, requires, a type on a line of its own."""
+    """Returns the first line of the declaration that continues in `line` (after template, requires, or a return type)."""
     while line > 1:
         before = rows[line - 2].split(" //")[0].strip()
         if not before or before.startswith(("//", "#")) or before[-1] in ";}{:" or before == "public:":
@@ -45,7 +45,7 @@ def starts_at(rows, line):
 
 
 def text_from(rows, start, kind):
-    """(the declaration without its body, the line of its end, what stands behind it)."""
+    """Returns (declaration without its body, its last line, the comment after it)."""
     out, depth, line = [], 0, start
     quoted = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'')
     while line <= len(rows):
@@ -65,7 +65,7 @@ def text_from(rows, start, kind):
 
 
 def begins_members(bare, i, kind):
-    """A colon after which a constructor sets its members."""
+    """Returns whether a colon starts a constructor's member initialisers."""
     return kind == "function" and bare[i - 1:i] != ":" and bare[i + 1:i + 2] != ":"
 
 
@@ -96,7 +96,7 @@ def read(found, rows):
 
 
 def is_public(name, rows):
-    """Whether a member type that is defined outside of its class is public there: Doxygen takes all of them for it."""
+    """Returns whether a member type that is defined outside its class is public; Doxygen reports all of them as public."""
     access = "public"
     for row in rows:
         access = row.strip()[:-1] if row.strip() in ("public:", "protected:", "private:") else access
@@ -107,7 +107,7 @@ def is_public(name, rows):
 
 
 def of_file(found, rows):
-    """All of a header in order; names that one line declares are one."""
+    """Returns the declarations of a header in order; several names on one line form one declaration."""
     hidden = {f"{one.scope}::{one.name}" for one in found if one.kind == "type" and one.scope
               and not is_public(one.name, rows)}
     out = []

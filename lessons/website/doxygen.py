@@ -1,4 +1,4 @@
-"""What Doxygen finds in the headers: each public declaration, where it stands and what it belongs to."""
+"""Runs Doxygen on the headers and returns each public declaration with its file, lines and scope."""
 import hashlib
 import shutil
 import subprocess
@@ -39,7 +39,7 @@ def headers(root):
 
 
 def declarations(root, folder):
-    """[Found], in the order of the files. Doxygen runs again when a header has changed."""
+    """Returns [Found] in the order of the files. Doxygen runs again when a header has changed."""
     text = hashlib.sha256(SETTINGS.encode())
     for path in headers(root):
         text.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
@@ -77,7 +77,7 @@ def of_part(part, root):
 
 
 def shown(member):
-    """Neither a friend class, nor what is deleted, nor what every type has by itself."""
+    """Returns whether a declaration belongs in the reference: no friend class, deleted function or defaulted member."""
     arguments = (member.findtext("argsstring") or "").replace(" ", "")
     if arguments.endswith("=delete") or "".join(member.find("type").itertext() if member.find("type") is not None else "") in (
             "friend class", "friend struct", "class", "struct"):

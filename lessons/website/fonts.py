@@ -1,4 +1,4 @@
-"""The book's type, cut down to the characters that it uses: Pagella for prose and formulas, JetBrains Mono for code."""
+"""The book's fonts, reduced to the characters in use: Pagella for prose and formulas, JetBrains Mono for code."""
 import hashlib
 import logging
 import re
@@ -20,7 +20,7 @@ ALWAYS = "".join(map(chr, range(32, 127))) + "′″−×·…’“”→←≥
 
 
 def italics():
-    """The slanted letters that browsers put in place of a formula's single letters."""
+    """Returns the mathematical italic letters that browsers use for single letters in formulas."""
     letters = [chr(c) for c in range(0x1D434, 0x1D468) if c != 0x1D455] + ["ℎ"]
     return "".join(letters + [chr(c) for c in range(0x1D6E2, 0x1D71C)])
 
@@ -30,7 +30,7 @@ def find(file):
 
 
 def write(folder, cache, prose, code):
-    """Writes the fonts and returns the CSS that names them; "" where a font is not installed."""
+    """Writes the fonts and returns their CSS, or "" if a font is not installed."""
     folder.mkdir(parents=True, exist_ok=True)
     css = []
     for name, weight, style, file in FACES:

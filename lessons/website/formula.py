@@ -4,7 +4,7 @@ from html import escape
 
 SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁻ⁿⁱᵀᵏᵗˢˣ", "0123456789−niTktsx"))
 SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉", "0123456789"))
-MARKS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯"}  # x̂, h̃, h̄: the mark stands above
+MARKS = {"\u0302": "^", "\u0303": "~", "\u0304": "¯"}  # x̂, h̃, h̄: the mark is above the letter
 LARGE = "Σ∏∫"
 OPERATORS = "+−-·=/≤≥<>×⊙←→∈≠≈,;:|‖!…↓∝±∞∂⊕∇"
 OPEN, CLOSE = "([{", ")]}"
@@ -35,7 +35,7 @@ def tokens(text):
 
 
 def split_name(value):
-    """∂x and ΣW are two things."""
+    """Splits ∂x and ΣW into two symbols."""
     parts = []
     while value and value[0] in "∂Σ∇":
         parts.append(("other", value[0]))
@@ -80,7 +80,7 @@ class Setter:
         return self.tokens[self.at - 1]
 
     def row(self, end=None):
-        """Everything up to the closing bracket `end`."""
+        """Parses up to the closing bracket `end`."""
         parts, previous, spaced = [], None, False
         while self.at < len(self.tokens):
             kind, value = self.peek()
@@ -102,7 +102,7 @@ class Setter:
         return "".join(parts)
 
     def scripted(self):
-        """An atom with what hangs on it."""
+        """Parses an atom with its scripts."""
         base, what = self.atom()
         below = above = None
         large = base == operator("Σ")
@@ -197,7 +197,7 @@ class Setter:
 
 
 def row(text):
-    """The MathML of `text`, without its <math>."""
+    """Returns the MathML of `text` without the <math> element."""
     return Setter(text).row()
 
 

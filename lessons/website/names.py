@@ -29,7 +29,7 @@ def files(root):
 
 
 def declared(root):
-    """{name: Place}; of several declarations the first counts, and what is detail::'s does not."""
+    """Returns {name: Place}: the first declaration of each name, without the namespaces detail."""
     names = {}
     for file in files(root):
         if "/detail" in file or file.startswith("core/simd"):

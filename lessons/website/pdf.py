@@ -11,7 +11,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "-
 
 
 def joined(out):
-    """One page with every lesson; ids and links within a lesson get its number in front."""
+    """Returns one page with all lessons; ids and links within a lesson get the lesson's number as a prefix."""
     index = (out / "index.html").read_text()
     order = list(dict.fromkeys(re.findall(r'href="(lessons/\w+\.html)"', index)))
     chapters, contents = [], []

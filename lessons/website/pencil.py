@@ -1,22 +1,22 @@
-"""What a comment draws with spaces, as HTML: tables, formulas beside what they mean, matrices, drawings, code."""
+"""Indented lines of comments as HTML: tables, formulas with explanations, matrices, drawings, code."""
 import re
 from html import escape
 
 from website.formula import row as mathml
 
 DRAWN = re.compile(r"[│┌┐└┘├┤─═║╭╰▾]|-{3,}\+-{3,}")
-APART = r"(?<![=+− ]) {2,}(?! )(?![=+−] )"  # blanks that are not those around a sign
+APART = r"(?<![=+− ]) {2,}(?! )(?![=+−] )"  # spaces other than those around an operator
 CODE = re.compile(r"[;{}]\s*$")
 FUNCTION = {"softmax", "tanh", "score", "exp", "log", "max", "min", "mean", "norm", "relu", "gelu", "sigmoid", "cos",
             "sin", "loss", "slope", "logits", "context", "weights", "answer", "weight", "scores", "whole", "scale", "result",
             "head", "sum", "weighted", "vector", "word", "state", "attend", "feed", "part", "code", "forward", "central",
             "feed_forward", "queries", "keys", "speed", "peak", "intensity", "bandwidth", "BLEU", "GRU"}
-SHORT, LONG = 20, 32  # characters; a formula that is no longer is not broken at all, or not within a sum
+SHORT, LONG = 20, 32  # characters; formulas up to SHORT are never broken, and sums up to LONG are not
 NUMBER = re.compile(r"[−-]?[\d.,½¼¾⅓]+( ?%)?|[–…]|\([^)]*\)")
 
 
 def is_formula(cell):
-    """Whether a cell is set as a formula: it says what equals what, or holds nothing but symbols."""
+    """Returns whether a cell is set as a formula: it contains an equation, or only symbols."""
     if re.match(r"\(?[A-Z][a-z]+[ ,].*\d{4}\)?$", cell) or re.search(r"<[a-z]+>|\*\w|\"|…", cell.replace("…,", "")):
         return False
     words = [word for word in re.findall(r"[A-Za-z']{2,}", re.sub(r"[_^]\{[^}]*\}|[_^]\w+", "", cell))
@@ -28,7 +28,7 @@ def is_formula(cell):
 
 
 def rivers(rows):
-    """The columns of characters that are blank in every row, two wide or more: [(start, end)] between them."""
+    """Returns [(start, end)] of the columns that are separated by at least two spaces in every row."""
     width = max(map(len, rows))
     blank = [all(i >= len(row) or row[i] == " " for row in rows) for i in range(width)]
     columns, start = [], None
@@ -41,7 +41,7 @@ def rivers(rows):
             columns.append((start, i))
             start = None
         i += 1
-    joined = []  # what begins with a sign in every row goes on with what stands before it
+    joined = []  # a column that starts with an operator in every row continues the column before it
     for a, b in columns:
         starts = [row[a:b].strip()[:2] for row in rows if row[a:b].strip()]
         if joined and all(start in ("=", "= ", "+ ") for start in starts):
@@ -56,7 +56,7 @@ def is_arrow(column):
 
 
 def is_grid(cells):
-    """Whether its cells mean something by their column, as numbers below numbers do; else each row can be read alone."""
+    """Returns whether the columns carry meaning, as in a table of numbers; else each row can be read alone."""
     rest = [[cell for cell in row[1:] if re.search(r"\w", cell)] for row in cells]
     numbers = any(len(row) > 1 and all(NUMBER.fullmatch(cell) for cell in row) for row in rest)
     short = [len(cell) < 16 and "=" not in cell for row in rest for cell in row]
@@ -89,7 +89,7 @@ class Pencil:
         return "".join(self.group(group) for group in groups)
 
     def drawing(self, rows):
-        """Lines and boxes as they stand; what is written beside them is prose."""
+        """Sets lines and boxes unchanged; text next to them is prose."""
         columns = rivers(rows)
         beside = ""
         while len(columns) > 1:
@@ -114,14 +114,14 @@ class Pencil:
         return scrolled("".join(f'<p class="line">{self.pairs(row)}</p>' for row in rows), "formula")
 
     def pieces(self, text):
-        """Things on one line that stand apart."""
+        """Sets separate items on one line."""
         return "".join(map(self.piece, apart(text)))
 
     def piece(self, text):
         return f'<span class="piece">{self.cell(text)}</span>'
 
     def pairs(self, text):
-        """What is said of each thing stays beside it: q = W_Q x    what I ask    k = W_K x    what I offer."""
+        """Keeps each explanation next to its formula: q = W_Q x    the query    k = W_K x    the key."""
         found = apart(text)
         kinds = [is_formula(piece) for piece in found]
         if len(found) < 4 or len(found) % 2 or all(kinds) or kinds[2:] != kinds[:-2]:
@@ -165,7 +165,7 @@ class Pencil:
         return scrolled(f'<table class="{kind}"{role}>{"".join(out)}</table>')
 
     def ways(self, cells):
-        """Rows whose steps lead from one to the next by arrows: each step in a line of its own."""
+        """Sets rows of steps that are joined by arrows, one step per line."""
         out = ""
         for label, *steps in cells:
             lines, arrow = "", ""
@@ -179,7 +179,7 @@ class Pencil:
         return scrolled(f'<table class="pencil ways" role="presentation"><tbody>{out}</tbody></table>')
 
     def matrices(self, rows):
-        """Brackets below brackets are the rows of a matrix: (1 2) over (3 4)."""
+        """Joins brackets below brackets to a matrix: (1 2) over (3 4)."""
         groups = [[(m.start(), m.group()[1:-1]) for m in re.finditer(r"\([^()]*\)", row)] for row in rows]
         starts = [start for start, _ in groups[0]]
         for row, found in zip(rows[1:], groups[1:]):
@@ -191,7 +191,7 @@ class Pencil:
             below = [text for found in groups[1:] for place, text in found if place == start]
             if not below:
                 continue
-            sign = chr(0xE000 + len(set_))  # stands for the matrix until the line is set
+            sign = chr(0xE000 + len(set_))  # a placeholder for the matrix until the line is set
             set_[f"<mtext>{sign}</mtext>"] = matrix([inside] + below)
             text, at = text + rows[0][at:start] + sign, start + len(inside) + 2
         html = "".join(f'<span class="piece">{linked(piece)}</span>' for piece in apart(text + rows[0][at:]))
@@ -201,7 +201,7 @@ class Pencil:
 
 
 def linked(text):
-    """A formula as its links: a line that is too narrow for all of them breaks before an equals sign, or a sum's."""
+    """Splits a formula into links: a narrow line breaks before an equals sign, or before a plus or minus."""
     parts = links(text, "=←", SHORT)
     parts = [piece for part in parts for piece in links(part, "+−·", LONG)]
     inside = "".join(f"<math><mrow>{joined(mathml(part))}</mrow></math>" for part in parts)
@@ -209,7 +209,7 @@ def linked(text):
 
 
 def links(text, signs, whole):
-    """What stands before the first of the signs that are in no brackets, and what begins with each; `whole` may stay."""
+    """Splits text before each of the operators outside brackets; a text of at most `whole` characters stays whole."""
     parts, depth, start = [], 0, 0
     for i, sign in enumerate(text):
         depth += (sign in "([{") - (sign in ")]}")
@@ -220,7 +220,7 @@ def links(text, signs, whole):
 
 
 def joined(math):
-    """A sign at the beginning still stands between two things."""
+    """Sets an operator at the start of a line as a binary operator."""
     return re.sub(r"^<mo>([=←+−·])", r'<mo form="infix">\1', math)
 
 

@@ -1,11 +1,11 @@
-"""What the headers of core, nn and optim declare, by folder and header, and where the reference has it."""
+"""Declarations in the headers of core, nn and optim, by folder and header, and their places in the reference."""
 import posixpath
 import re
 from itertools import groupby
 
 from website import declarations, doxygen, entries, missing, names
 
-ROOMS = {  # in the order in which one meets them; a folder that is not named here follows under its own name
+ROOMS = {  # in reading order; other folders follow, with their paths as titles
     "core/tensor": "Tensors", "core/ops": "Ops", "core/tape": "The tape", "core/check": "Gradient checks",
     "core/attention": "Attention in tiles", "core/io": "Files", "core": "All of core", "nn": "Layers and losses",
     "nn/attention": "Attention", "nn/attention/recurrent": "Attention as a memory",
@@ -41,13 +41,13 @@ class Header:
         return f"reference/{self.room.replace('/', '-')}.html"
 
     def summary(self):
-        """The first sentence of its head."""
+        """Returns the first sentence of the comment at the top of the header."""
         words = " ".join(" ".join(text for _, text in self.head).split())
         return re.split(r"(?<=[.])\s|:?\s*$", words)[0].rstrip(".")
 
 
 class Reference:
-    """Made where there is Doxygen; `of` says whether."""
+    """The reference; it needs Doxygen (see `of`)."""
 
     def __init__(self, root):
         found = doxygen.declarations(root, root / "build/book/reference")
@@ -65,12 +65,12 @@ class Reference:
         return [(room, ROOMS.get(room, room), self.of_room(room)) for room in folders]
 
     def of_room(self, room):
-        """Its headers, that which is named as the room first."""
+        """Returns the headers of a folder; a header with the folder's name comes first."""
         found = [header for header in self.headers if header.room == room]
         return sorted(found, key=lambda header: (header.name != f"{posixpath.basename(room)}.hpp", header.name))
 
     def names(self, places):
-        """{name: Place} of all that has an entry; where a name stands in several headers, `places` says which counts."""
+        """Returns {name: Place} of all entries; if several headers declare a name, `places` decides."""
         found = {}
         for header in self.headers:
             for entry in every(header.entries):
@@ -84,7 +84,7 @@ class Reference:
         return found
 
     def missing(self):
-        """[file:line: what no comment says anything about]"""
+        """Returns [file:line: declaration] of declarations without a comment."""
         layers = missing.layers([one for header in self.headers for one in header.declarations])
         found = [f"{header.file}:1: what the header is for" for header in self.headers if not header.head]
         for header in self.headers:

@@ -1,4 +1,4 @@
-"""The pages of the reference: one a folder, and all names by letter."""
+"""Pages of the reference: one page per folder, and an index of all names by letter."""
 import re
 from html import escape
 from itertools import groupby
@@ -16,11 +16,11 @@ class ReferencePages:
         self.files = {header.file: header for header in reference.headers}
         self.prose = Prose(book.names, self.link_file, book.link_lesson)
         self.code = Code(book.names)
-        # In a signature a small letter begins a parameter, unless it is a value: `= softmax_weights`.
+        # In a signature, a lower-case name is a parameter unless it is a default value: `= softmax_weights`.
         self.small = {name for name in book.names if not name[0].isupper()}
 
     def link_file(self, file, base):
-        """A header's place in the reference; of other files the source."""
+        """Returns a header's place in the reference, or the source page of any other file."""
         for candidate in (file, f"{base}/{file}"):
             if candidate in self.files:
                 return f"../{self.files[candidate].page}#{self.files[candidate].name}"
@@ -41,7 +41,7 @@ class ReferencePages:
         self.book.page("reference/names.html", "reference_names.html", title="Names", rooms=shown, letters=self.letters())
 
     def letters(self):
-        """[(letter, [(name, where, href)])], all that has a name of its own."""
+        """Returns [(letter, [(name, scope, href)])] of all named declarations except constructors and operators."""
         found = []
         for header in self.reference.headers:
             for entry in every(header.entries):
@@ -63,10 +63,10 @@ class ReferencePages:
                     self.book.entry(header.page, anchor(entry.scope, entry.names[0]), f"Reference, {title.lower()}",
                                     scope + ", ".join(entry.names), f"{text} {header.file}")
 
-    # ---- what stands on a page
+    # ---- content of a page
 
     def text(self, comment, header):
-        """A comment as prose, formulas and code."""
+        """Sets a comment as prose, formulas and code."""
         out = []
         for block in source.paragraphs(comment):
             prose = block.kind == "prose"
@@ -103,7 +103,7 @@ class ReferencePages:
         return f'<div class="says">{inside}</div>' if inside else ""
 
     def signatures(self, block, header):
-        """The declarations of a comment, each with the line where it stands in the source."""
+        """Returns the declarations that share a comment, each with a link to its line in the source."""
         out = []
         for one in block.declarations:
             text = one.text if one.kind == "enum" else joined(one.text)
@@ -119,7 +119,7 @@ class ReferencePages:
         return (self.small - values) | set(one.names)
 
     def anchor(self, entry, name):
-        """Its id, at the first place on the page."""
+        """Returns a unique id for the name on this page."""
         found = anchor(entry.scope, name)
         while found in self.used:
             found += "-"
@@ -128,5 +128,5 @@ class ReferencePages:
 
 
 def is_field(block):
-    """Short enough for its comment to stand beside it."""
+    """Returns whether a declaration is short enough to have its comment on the same line."""
     return all(one.kind == "variable" and len(one.text) < 46 and "\n" not in one.text for one in block.declarations)

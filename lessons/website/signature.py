@@ -1,14 +1,14 @@
-"""A declaration on a page: each parameter whole, as long as it has room."""
+"""Sets a declaration on a page, with line breaks only between parameters where possible."""
 import re
 
 
 def joined(text):
-    """A declaration without the breaks that are made for a width of its own: the page breaks it."""
+    """Removes the line breaks of a declaration, since the page inserts its own."""
     return re.sub(r"\n +", " ", text).replace("( ", "(")
 
 
 def parameters(html):
-    """Each parameter in a box, which goes to the next line as a whole where it has room there."""
+    """Puts each parameter in a box that wraps to the next line as a whole."""
     out, depth, angle, open_ = [], 0, 0, False
     pieces = re.findall(r"<[^>]+>|&\w+;|.", html)
     for i, piece in enumerate(pieces):

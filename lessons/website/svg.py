@@ -1,4 +1,4 @@
-"""The lessons' SVG pictures made small: equal shapes share a path, and coordinates are whole or half pixels."""
+"""Compresses the lessons' SVG pictures: equal shapes share a path, and coordinates are multiples of half a pixel."""
 import re
 from xml.etree import ElementTree
 
@@ -14,14 +14,14 @@ def short(value):
 
 
 def mixed(stops, share):
-    """A colour of a scale, as the lessons' pictures mix it."""
+    """Returns a colour of a scale, mixed like in the lessons' pictures."""
     place = share * (len(stops) - 1)
     low = min(int(place), len(stops) - 2)
     return "#%02x%02x%02x" % tuple(round(a + (place - low) * (b - a)) for a, b in zip(stops[low], stops[low + 1]))
 
 
 def ramp(stops):
-    """{colour: share}."""
+    """Returns {colour: position in the scale, 0 to 1}."""
     shares = {}
     for i in range(4001):
         shares.setdefault(mixed(stops, i / 4000), []).append(i / 4000)
@@ -32,7 +32,7 @@ HEAT_SHARES, SIGNED_SHARES = ramp(HEAT), ramp(SIGNED)
 
 
 def share_of(colour, shares):
-    """Its place in the scale: a colour that rounding made another one is the nearest."""
+    """Returns the position of a colour in the scale, or that of the nearest colour if rounding changed it."""
     if colour not in shares:
         parts = lambda text: [int(text[i:i + 2], 16) for i in (1, 3, 5)]
         colour = min(shares, key=lambda other: sum(abs(a - b) for a, b in zip(parts(colour), parts(other))))
@@ -55,7 +55,7 @@ def number(text):
 
 
 def heatmap(tree):
-    """A single heatmap's names and values, back from its picture; None where it is another picture."""
+    """Returns the labels and values of a single heatmap from its picture, or None for any other picture."""
     rects = tree.findall("rect")
     key = [r for r in rects if r.get("width") == "10"]
     cells = [r for r in rects[1:] if r.get("width") != "10"]
@@ -82,7 +82,7 @@ def heatmap(tree):
     labels = [t for t in texts if t[3].get("font-weight") != "600" and abs(t[0] - key_x) > 0.1]
     rows, columns, row_axis, column_axis, numbers = names(labels, columns_at, rows_at, width)
     exact = {(nearest(rows_at, y - width / 2), nearest(columns_at, x - width / 2)): text for x, y, text in numbers}
-    for (r, c), text in exact.items():  # what is written is nearer than what is painted
+    for (r, c), text in exact.items():  # a printed number is more exact than the colour
         if values[r][c] is not None:
             values[r][c] = round(number(text), 3)
     return {"title": title, "rows": rows, "columns": columns, "values": values, "least": least, "most": most,
@@ -99,7 +99,7 @@ def nearest(places, value):
 
 
 def names(labels, columns_at, rows_at, width):
-    """Sorts a heatmap's texts into names of rows and columns, axes, and numbers in cells."""
+    """Sorts a heatmap's texts into row labels, column labels, axis names, and numbers in cells."""
     columns, rows = [""] * len(columns_at), [""] * len(rows_at)
     row_axis = column_axis = ""
     numbers = []
@@ -121,11 +121,11 @@ def names(labels, columns_at, rows_at, width):
 
 
 def small(tree):
-    """The picture with equal neighbours in one path each."""
+    """Returns the picture with equal neighbouring shapes joined to one path."""
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{tree.get("viewBox")}" width="{tree.get("width")}" '
            f'height="{tree.get("height")}" role="img">', f"<title>{escaped(title_of(tree))}</title>"]
     run, kind = [], None
-    shapes = [e for e in tree if e.tag != "title"][1:]  # the first is the paper
+    shapes = [e for e in tree if e.tag != "title"][1:]  # the first shape is the background
     for element in shapes + [None]:
         here = element.tag if element is not None else None
         if here != kind or here not in ("circle", "polyline", "rect"):
@@ -154,7 +154,7 @@ def grouped(run, key):
 
 
 def circles(run):
-    """A dot is a line without length and with round ends; a wider one of paper lies below it as its rim."""
+    """Draws dots as lines of length 0 with round ends, each above a wider white dot as its rim."""
     out = []
     for (fill, radius), dots in grouped(run, lambda e: (e.get("fill"), float(e.get("r")))):
         d = "".join(f"M{short(dot.get('cx'))} {short(dot.get('cy'))}h0" for dot in dots)
@@ -179,7 +179,7 @@ def polylines(run):
 
 
 def rects(run):
-    """Cells of maps: those of one shade share a path, and neighbours in a row are one box."""
+    """Joins cells of maps: cells of one colour share a path, and neighbours in a row form one box."""
     if len(run) < 12:
         return [plain(rect) for rect in run]
     out = []
@@ -195,7 +195,7 @@ def rects(run):
 
 
 def step(colour):
-    """One of 21 steps of its colour scale."""
+    """Rounds a colour to one of the 21 steps of its colour scale."""
     for shares, stops in ((HEAT_SHARES, HEAT), (SIGNED_SHARES, SIGNED)):
         if colour in shares:
             return mixed(stops, round(shares[colour] * 20) / 20)
@@ -203,7 +203,7 @@ def step(colour):
 
 
 def beside(boxes):
-    """Boxes that touch in a row, joined."""
+    """Joins boxes that touch in a row."""
     found = []
     for box in boxes:
         last = found[-1] if found else None
