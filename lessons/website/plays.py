@@ -9,7 +9,7 @@ from website.figures import written
 
 # number: (place: the number of a part, or the name of a picture or question of the run; script; heading; caption)
 PLAYS = {
-    "01": ("1", "tape", "The tape, forward and back",
+    "01": ("1", "tape", "Forward and backward passes over the tape",
            "Move the slider. In the forward pass, each line computes its value. In the backward pass, from the last line to the "
            "first, each line multiplies its gradient by the local derivative of each input and adds the product to the gradient "
            "of that input. Watch line 6: line 7 uses it twice, so line 6 receives two contributions."),
