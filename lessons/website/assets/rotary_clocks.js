@@ -42,7 +42,7 @@
         bar.setAttribute("class", q === here ? "bar-here" : q === other ? "bar-other" : "bar-weight");
       });
       controls.forEach(({ input, says: out }, c) => { out.textContent = input.value = String(c ? other : here); });
-      says.textContent = `PE[${here}] · PE[${other}] = ${number(products[other], 2)} , where ${hands} is the maximum. All places that are ${Math.abs(here - other)} apart have this product.`;
+      says.textContent = `PE[${here}] · PE[${other}] = ${number(products[other], 2)}, where ${hands} is the maximum. All places that are ${Math.abs(here - other)} apart have this product.`;
       place.dataset.sines = JSON.stringify(speed.map((w) => Math.sin(here * w)));
       place.dataset.products = JSON.stringify(products);
     }
