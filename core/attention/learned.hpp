@@ -10,7 +10,7 @@ namespace tapestry {
 
 /// A learned parameter of a score. Its gradient is exact and bitwise equal on any number of threads.
 struct Learned {
-  Tensor tensor;
+  Tensor tensor;  // the values, a leaf or computed from one
 };
 /// Marks `tensor` as a learned parameter of score_mod(), pair_score() or a Sink. Indices do not compile: they
 /// have no gradient.

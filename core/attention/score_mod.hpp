@@ -37,7 +37,7 @@ class ScoreMod {
 
   /// Returns true if there is a function; otherwise the scores do not change.
   bool defined() const { return form_ != nullptr; }
-  /// The implementation, which must be defined(), and the tensors that it reads: learned and constant ones.
+  /// The implementation, which must be defined(), and the tensors that it reads: learned() and constants().
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }

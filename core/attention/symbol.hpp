@@ -54,13 +54,13 @@ class Symbol {
     return one(a, [](const Tensor& x) { return neg(x); });
   }
 
-  /// Assign the result of a + b, a - b, a * b or a / b to a.
+  /// a += b, a -= b, a *= b and a /= b assign the result to a.
   Symbol& operator+=(const Symbol& other) { return *this = *this + other; }
   Symbol& operator-=(const Symbol& other) { return *this = *this - other; }
   Symbol& operator*=(const Symbol& other) { return *this = *this * other; }
   Symbol& operator/=(const Symbol& other) { return *this = *this / other; }
 
-  /// Compare the values of a and b and return a mask; no gradient.
+  /// a < b, a > b, a <= b, a >= b, a == b and a != b compare values and return a mask; no gradient.
   friend Mask operator<(const Symbol& a, const Symbol& b);
   friend Mask operator>(const Symbol& a, const Symbol& b) { return b < a; }
   friend Mask operator<=(const Symbol& a, const Symbol& b) { return !(b < a); }

@@ -12,8 +12,8 @@ namespace tapestry {
 struct NodeInfo {
   /// An argument: leaf `index` of Tape::leaves(), or the result of node `index`.
   struct Input {
-    bool is_leaf;
-    std::size_t index;
+    bool is_leaf;       // true for a leaf
+    std::size_t index;  // among the leaves or the nodes
     bool operator==(const Input&) const = default;
   };
   const char* op;             // name of the op

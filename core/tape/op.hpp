@@ -84,6 +84,7 @@ struct Wrt {
   const Tensor& target;  // the argument
   const F& rule;         // (dy) or (dy, y) → ∂loss/∂target
   const A& add;          // (sum, dy) or (sum, dy, y): the accumulator; nullptr: none
+  /// kTargets, size(), inputs() and record(): the interface detail::OpPart.
   static constexpr std::size_t kTargets = 1;
   constexpr std::size_t size() const { return 1; }
   void inputs(const Tensor**& out) const { *out++ = &target; }
@@ -114,6 +115,7 @@ template <class F>
 struct WrtEach {
   std::span<const Tensor> targets;  // the list
   const F& rule_of;                 // (i) → the rule of targets[i]
+  /// kTargets, size(), inputs() and record(): the interface detail::OpPart.
   static constexpr std::size_t kTargets = detail::kRunTime;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const {
@@ -139,6 +141,7 @@ template <class Targets, class F>
 struct WrtAll {
   const Targets& targets;  // pointers to the arguments
   const F& rule;           // (dy) or (dy, y) → one gradient per argument
+  /// kTargets, size(), inputs() and record(): the interface detail::OpPart.
   static constexpr std::size_t kTargets = detail::kCountOf<Targets>;
   std::size_t size() const { return targets.size(); }
   void inputs(const Tensor**& out) const { out = std::copy(targets.begin(), targets.end(), out); }
@@ -166,6 +169,7 @@ WrtAll<PoolVector<const Tensor*>, F> wrt_all(const PoolVector<const Tensor*>& ta
 template <class F>
 struct Decomposition {
   const F& make;  // () → the value
+  /// kTargets, size(), inputs() and record(): the interface detail::OpPart.
   static constexpr std::size_t kTargets = 0;
   constexpr std::size_t size() const { return 0; }
   void inputs(const Tensor**&) const {}

@@ -27,6 +27,7 @@ inline constexpr SoftmaxWeights softmax_weights;
 /// zero_masked(mask, …) from masking.hpp before you sum.
 class Normaliser {
  public:
+  /// (scores, mask) → weights
   using Function = std::function<Tensor(const Tensor& scores, const Mask& mask)>;
 
   Normaliser(SoftmaxWeights = {}) {}
@@ -61,7 +62,7 @@ Tensor sink_weights(const Tensor& scores, const Mask& mask = {});
 /// Softmax of c tanh(s / c), which bounds the scores by ±c (Bello et al. 2017; Gemma 2, 2024). Throws unless
 /// c is positive and finite.
 Normaliser soft_capped(double cap);
-/// Sparsemax and entmax-1.5 (core/ops/sparse.hpp). Both give weights of exactly 0 to keys with scores far below the
+/// sparsemax_weights and entmax15_weights: sparsemax and entmax-1.5 (core/ops/sparse.hpp). Both give weights of exactly 0 to keys with scores far below the
 /// largest.
 Tensor sparsemax_weights(const Tensor& scores, const Mask& mask = {});
 Tensor entmax15_weights(const Tensor& scores, const Mask& mask = {});
