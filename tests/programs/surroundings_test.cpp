@@ -160,7 +160,7 @@ TEST_CASE("a pipe in the way of the checkpoint is told at once, and a link to it
   REQUIRE(::mkfifo(beside.c_str(), 0600) == 0);
   const Ended end = run(learning.words());
   CHECK(end.code == 2);
-  CHECK_THAT(end.err, ContainsSubstring("checkpoint.safetensors.new' is in the way"));
+  CHECK_THAT(end.err, ContainsSubstring("checkpoint.safetensors.new' exists and is not a regular file"));
   fs::remove(beside);
   fs::create_directory(learning.folder() / "disk");
   fs::create_symlink("disk/model", learning.checkpoint());

@@ -122,7 +122,7 @@ TEST_CASE("the embedding is as wide as the vectors", "[kit]") {
   CHECK(embeddings_for(words, settings).width == 3);
   settings = settings_of({"--embeddings", file.c_str(), "--embedding", "4"}, kReal);
   CHECK_THAT(usage_error([&] { embeddings_for(words, settings); }),
-             ContainsSubstring("--embedding 4") && ContainsSubstring("vectors of 3 numbers"));
+             ContainsSubstring("--embedding 4") && ContainsSubstring("3 numbers per vector"));
   settings = settings_of({}, kReal);
   CHECK(embeddings_for(words, settings).of.empty());
   CHECK(settings.config.embedding == 32);

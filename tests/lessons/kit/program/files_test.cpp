@@ -56,7 +56,7 @@ TEST_CASE("what a signal interrupts is tried again", "[kit]") {
   const FolderLock lock(scratch.folder());
   CHECK(interrupted.calls() == 4);
   CHECK_THAT(usage_error([&] { FolderLock second(scratch.folder()); }),
-             ContainsSubstring("another run is at work"));
+             ContainsSubstring("another run is using the folder"));
 }
 #endif
 

@@ -171,7 +171,7 @@ TEST_CASE("places and sizes that make no sense are refused", "[kit]") {
   using Catch::Matchers::ContainsSubstring;
   Batches batches(toy_pairs(20), {8, 4, 1});
   const Place place = GENERATE(Place{0, 3}, Place{0, -1}, Place{-1, 0}, Place{2, 99});
-  CHECK_THAT(usage_error([&] { batches.go_to(place); }), ContainsSubstring("an epoch has 3 batches"));
+  CHECK_THAT(usage_error([&] { batches.go_to(place); }), ContainsSubstring("the epoch has 3 batches"));
   CHECK(batches.place() == Place{0, 0});
   CHECK_THAT(usage_error([] { Batches({}, {}); }), ContainsSubstring("no sentence pairs"));
   CHECK_THAT(usage_error([] { Batches(toy_pairs(2), {0, 4, 1}); }), ContainsSubstring("batch size"));

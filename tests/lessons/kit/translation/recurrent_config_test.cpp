@@ -79,7 +79,7 @@ TEST_CASE("sizes that do not go together are refused", "[kit]") {
   tied.tied = true;
   tied.readout = 4;
   CHECK_THAT(usage_error([&] { make_translator(tied, 10, 10); }),
-             ContainsSubstring("--readout (4) and --embedding (5)"));
+             ContainsSubstring("--readout (4) must equal --embedding (5)"));
 }
 
 TEST_CASE("translators are trained one after another, and come back from their checkpoints", "[kit]") {
