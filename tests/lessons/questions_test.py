@@ -42,7 +42,7 @@ class Questions(unittest.TestCase):
         lesson.wait_for("not one of the choices")
         lesson.wait_for(PROMPT)
         lesson.press("b\n")
-        self.assertIn("b, as you said, the table is transposed", lesson.wait_for("Asking and"))
+        self.assertIn("b, as you said, the table is transposed", lesson.wait_for("A soft dictionary"))
         for _ in range(3):
             lesson.wait_for(PROMPT)
             lesson.press("\n")
