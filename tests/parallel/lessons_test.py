@@ -105,7 +105,7 @@ class Lessons(unittest.TestCase):
     def test_lesson_34_measures_one_two_and_three_of_three_ranks(self):
         done = self.start(3, "34", "--smoke", "--out", self.folder)
         self.assertEqual((done.returncode, done.stderr.count("tapestry:")), (0, 0), done.stderr)
-        table = done.stdout.split("strings a second:")[1].splitlines()[1:4]
+        table = done.stdout.split("strings per second:")[1].splitlines()[1:4]
         rows = [[float(word) for word in line.split()] for line in table]
         self.assertEqual([row[0] for row in rows], [1, 2, 3])
         for row in rows:
@@ -114,7 +114,7 @@ class Lessons(unittest.TestCase):
         self.assertEqual(rows[0][1::2], rows[0][2::2])  # of one rank nothing is to be predicted
         picture = (self.folder / "ranks.svg").read_text(encoding="utf-8")
         self.assertEqual(picture.count('r="3.4"'), 4 * 11 + 2 * 3)  # four curves at 1 … 1,024
-        self.assertRegex(done.stdout, r"each number of ranks: all have the same weights +(\x1b\S+m)?ok")
+        self.assertRegex(done.stdout, r"for each number of ranks, all ranks have the same weights +(\x1b\S+m)?ok")
 
     def told(self, *arguments, **named):
         done = self.start(*arguments, **named)
