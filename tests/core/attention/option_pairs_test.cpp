@@ -41,7 +41,7 @@ const std::vector<std::pair<Size, Size>> kSizes{{4, 5}, {61, 133}};
 
 }  // namespace
 
-TEST_CASE("dropout with a score that learns: every gradient is that of plain ops") {
+TEST_CASE("dropout with a score that learns: every gradient is that of plain ops", "[unsanitized]") {
   for (const auto& [queries, keys] : kSizes)
     for (const bool masked : {false, true}) {
       CAPTURE(queries, keys, masked);
@@ -70,7 +70,7 @@ TEST_CASE("dropout with a sink and a score that learns") {
         {{1, 2, queries, 3}, {1, 2, keys, 3}, {1, 2, keys, 2}, {2}, {2}});
 }
 
-TEST_CASE("a pair score with a score that learns, a mask and dropout") {
+TEST_CASE("a pair score with a score that learns, a mask and dropout", "[unsanitized]") {
   for (const auto& [queries, keys] : kSizes)
     check_against_ops(
         [queries = queries, keys = keys](const std::vector<Tensor>& t) {

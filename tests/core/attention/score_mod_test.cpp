@@ -284,7 +284,7 @@ TEST_CASE("a lambda's values and gradients are those of plain ops") {
     }
 }
 
-TEST_CASE("a lambda's gradients are those of differences") {
+TEST_CASE("a lambda's gradients are those of differences", "[unsanitized]") {
   const Sizes n{2, 3, 4, 5};
   for (const Entry& entry : gallery()) {
     GradcheckOptions options;

@@ -121,7 +121,7 @@ TEST_CASE("gradients in f32 agree with those in f64") {
     }
 }
 
-TEST_CASE("gradgradcheck holds for every op that is twice differentiable") {
+TEST_CASE("gradgradcheck holds for every op that is twice differentiable", "[unsanitized]") {
   for (const Row& row : rows()) {
     if (!row.twice) continue;
     for (const Sample& sample : row.samples) {
