@@ -176,6 +176,32 @@ TEST_CASE("a query that sees no key gives exactly 0, whatever others see") {
   CHECK(select(tape.gradients(sum(y), {q})[0], 1, 1).to_vector() == std::vector<double>(4, 0));
 }
 
+namespace {
+
+/// Dot products, except that the score of query 0 and key 1 is −∞; counts its calls in the state.
+class CountingScore : public Score {
+ public:
+  using Score::Score;
+  Tensor score(const Tensor& query, const Tensor& keys, ScoreState& state) const override {
+    state.memory = state.memory.defined() ? state.memory + 1.0 : ones({1}, DType::f64);
+    const Mask visible =
+        Mask::from(query.size(-2), keys.size(-2), [](Size i, Size j) { return i != 0 || j != 1; });
+    return where(visible, matmul(query, transpose(keys)),
+                 scalar(-std::numeric_limits<double>::infinity(), query.dtype()));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a second scoring, after scores of −∞, starts from the state of the first") {
+  const Attention attention(ScoreFactory::of<CountingScore>());
+  const Tensor x = random_normal({3, 4}, 7, DType::f64);
+  ScoreState state;
+  CHECK(attention(x, attention.prepare(x, x), state).weights.at({0, 1}) == 0);
+  CHECK(state.memory.item() == 1);
+  CHECK(state.step == 3);
+}
+
 TEST_CASE("strict attention reports a query with nothing to attend to") {
   struct Model : Module {
     Attention attention{{*this, "look"}, dot(), {.strict = true}};
