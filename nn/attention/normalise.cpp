@@ -28,7 +28,7 @@ Tensor SoftmaxWeights::operator()(const Tensor& scores, const Mask& mask) const 
   return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
 }
 
-Normaliser::Normaliser(Function function, int) : function_(std::move(function)) {
+void Normaliser::check() const {
   if (!function_) fail("[normalise] the function must not be empty; pass softmax_weights for softmax");
 }
 

@@ -21,6 +21,11 @@ struct SoftmaxWeights {
 /// α_j = e^{s_j} / Σ_i e^{s_i}: positive, and each row sums to 1.
 inline constexpr SoftmaxWeights softmax_weights;
 
+/// A function (scores, mask) → weights that is not of the type Self.
+template <class F, class Self>
+concept WeightsFunctionBut = !std::same_as<std::remove_cvref_t<F>, Self> &&
+                             std::convertible_to<F, std::function<Tensor(const Tensor&, const Mask&)>>;
+
 /// Turns scores (…, Tq, Tk) into weights over the last axis: softmax, or any function (scores, mask) → weights. The
 /// mask is optional and broadcasts to the scores. A masked pair must get the weight 0 exactly and no gradient, whatever
 /// its score. A row whose keys are all masked must be all 0. Masked scores must not enter a sum: apply
@@ -32,10 +37,10 @@ class Normaliser {
 
   Normaliser(SoftmaxWeights = {}) {}
   /// Throws if the function is empty.
-  template <class F>
-  requires(!std::same_as<std::remove_cvref_t<F>, Normaliser>) && std::convertible_to<F, Function> Normaliser(
-                                                                     F&& function)
-      : Normaliser(Function(std::forward<F>(function)), 0) {}
+  template <WeightsFunctionBut<Normaliser> F>
+  Normaliser(F&& function) : function_(std::forward<F>(function)) {
+    check();
+  }
 
   /// Returns the weights. Throws, naming both shapes, unless they have the shape of the scores.
   Tensor operator()(const Tensor& scores, const Mask& mask) const;
@@ -44,7 +49,7 @@ class Normaliser {
   bool is_softmax() const { return !function_; }
 
  private:
-  Normaliser(Function function, int);
+  void check() const;
   Function function_;  // empty: softmax
 };
 
