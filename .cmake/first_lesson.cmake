@@ -1,7 +1,7 @@
 # tapestry_first_lesson(target sources…): a program of a learner's first minutes. It links the object files that it
 # needs, not the libraries that they are in, so that a fresh clone builds these and no others: half of the whole. What
 # is missing here fails to link. The object files are the libraries' own, by the paths that CMake gives them; Ninja
-# alone knows each file's rule, so other generators link the libraries.
+# alone knows each file's rule, so other generators link the libraries, and so do builds that join sources.
 set(tapestry_core_needed
   check/gradcheck check/probe check/report io/file io/restore io/text ops/arithmetic ops/matmul ops/reduce ops/views
   simd/elementwise simd/matmul/matmul simd/random simd/rows/reduce simd/rows/scan simd/runtime/arch
@@ -16,7 +16,7 @@ set(tapestry_kit_needed
   program/report program/terminal program/wasm_bridge program/wrap text/utf8)
 
 function(tapestry_first_lesson target)
-  if(NOT CMAKE_GENERATOR STREQUAL "Ninja")
+  if(TAPESTRY_JOIN_SOURCES OR NOT CMAKE_GENERATOR STREQUAL "Ninja")
     add_executable(${target} ${ARGN})
     target_link_libraries(${target} PRIVATE tapestry_kit)
     return()

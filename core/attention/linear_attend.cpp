@@ -65,7 +65,7 @@ Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
 }
 
 /// The inputs, and the states and writes that forward saves, for the kernel.
-struct Problem {
+struct LinearProblem {
   Size rows, words, d, e, chunk;
   bool delta;
   Tensor q, k, v, log_keep, strength;  // dense
@@ -115,19 +115,19 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
     fail("[linear_attend] chunk must be at least 1 token, got {} ({}:{})", chunk, at.file, at.line);
   const Size words = q.size(-2), d = q.size(-1), e = v.size(-1), rows = q.shape().count(0, q.rank() - 2);
   const Tensor state = first_state(q, v, options);
-  Problem x{rows,
-            words,
-            d,
-            e,
-            std::min(chunk, std::max<Size>(1, words)),
-            options.rule == WriteRule::delta,
-            as_rows(q, rows, {words, d}),
-            as_rows(k, rows, {words, d}),
-            as_rows(v, rows, {words, e}),
-            as_rows(options.log_keep, rows, {words}),
-            as_rows(options.strength, rows, {words}),
-            {},
-            {}};
+  LinearProblem x{rows,
+                  words,
+                  d,
+                  e,
+                  std::min(chunk, std::max<Size>(1, words)),
+                  options.rule == WriteRule::delta,
+                  as_rows(q, rows, {words, d}),
+                  as_rows(k, rows, {words, d}),
+                  as_rows(v, rows, {words, e}),
+                  as_rows(options.log_keep, rows, {words}),
+                  as_rows(options.strength, rows, {words}),
+                  {},
+                  {}};
   const Size chunks = (words + x.chunk - 1) / x.chunk;
   x.states = Tensor::uninitialised({rows, chunks + 1, d, e}, q.dtype());
   if (x.delta) x.written = Tensor::uninitialised({rows, words, e}, q.dtype());

@@ -15,7 +15,7 @@ namespace tapestry {
 namespace {
 
 constexpr std::array<std::string_view, 4> kSpecials = {"<pad>", "<unk>", "<start>", "<end>"};
-constexpr std::string_view kHeader = "tapestry vocabulary 1";
+constexpr std::string_view kVocabularyHeader = "tapestry vocabulary 1";
 
 bool is_special(std::string_view word) {
   return std::find(kSpecials.begin(), kSpecials.end(), word) != kSpecials.end();
@@ -51,7 +51,7 @@ Vocabulary Vocabulary::build(const std::vector<Words>& sentences, Size at_least)
 
 Vocabulary Vocabulary::of(const Words& words) {
   std::vector<std::string_view> lines(kSpecials.begin(), kSpecials.end());
-  lines.insert(lines.begin(), kHeader);
+  lines.insert(lines.begin(), kVocabularyHeader);
   lines.insert(lines.end(), words.begin(), words.end());
   return from_lines(lines, "vocabulary");
 }
@@ -96,7 +96,9 @@ Words Vocabulary::decode(std::span<const std::int64_t> ids) const {
   return words;
 }
 
-std::string Vocabulary::text() const { return fmt::format("{}\n{}\n", kHeader, fmt::join(words_, "\n")); }
+std::string Vocabulary::text() const {
+  return fmt::format("{}\n{}\n", kVocabularyHeader, fmt::join(words_, "\n"));
+}
 
 Vocabulary Vocabulary::from_text(std::string_view text, std::string_view origin) {
   return from_lines(lines_of(text, origin), origin);
@@ -109,7 +111,8 @@ Vocabulary Vocabulary::load(const std::filesystem::path& path) {
 }
 
 Vocabulary Vocabulary::from_lines(const std::vector<std::string_view>& lines, std::string_view origin) {
-  if (lines.empty() || lines[0] != kHeader) fail_in_line(origin, 1, "expected the line '{}'", kHeader);
+  if (lines.empty() || lines[0] != kVocabularyHeader)
+    fail_in_line(origin, 1, "expected the line '{}'", kVocabularyHeader);
   Vocabulary vocabulary;
   for (std::size_t at = 1; at < std::max(lines.size(), kSpecials.size() + 1); ++at) {
     const std::size_t line = at + 1;

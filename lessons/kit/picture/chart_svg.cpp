@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWidth = 760;
 constexpr double kPlotHeight = 320, kPlaneWidth = 480;
-constexpr double kRight = 28;
+constexpr double kRightMargin = 28;
 constexpr std::size_t kMostPoints = 2000;  // more are not visible and make the file large
 
 std::vector<double> all_values(const Chart& chart, bool of_x) {
@@ -97,7 +97,7 @@ double draw_legend(Svg& out, const Chart& chart, double top) {
   for (std::size_t i = 0; i < chart.series.size(); ++i) {
     const Series& series = chart.series[i];
     const double wide = 26 + text_width(series.name, 12) + 18;
-    if (x > 24 && x + wide > kWidth - kRight) {
+    if (x > 24 && x + wide > kWidth - kRightMargin) {
       x = 24;
       y += 20;
     }
@@ -127,7 +127,7 @@ std::string svg(const Chart& chart) {
 
   const double heading = 44 + legend_height(chart);
   Frame frame{24 + label_width + 10, heading + (chart.y_label.empty() ? 12 : 30), 0};
-  frame.width = kWidth - kRight - frame.left;
+  frame.width = kWidth - kRightMargin - frame.left;
   if (chart.same_units) {
     const auto unit = [](const Axis& axis) { return axis.place(1) - axis.place(0); };
     frame.width = kPlaneWidth;

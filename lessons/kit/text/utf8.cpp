@@ -9,12 +9,12 @@
 namespace tapestry::kit {
 namespace {
 
-struct Decoded {
+struct DecodedCharacter {
   char32_t point;
   std::size_t bytes;  // 0: the byte is invalid
 };
 
-Decoded decode(std::string_view text, std::size_t at) {
+DecodedCharacter decode(std::string_view text, std::size_t at) {
   const std::size_t bytes = utf8_length(text.substr(at));
   return {bytes == 0 ? U'\uFFFD' : code_points_of(text.substr(at, bytes))[0], bytes};
 }
@@ -74,7 +74,7 @@ std::vector<char32_t> code_points(std::string_view text) {
   std::vector<char32_t> points;
   points.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const Decoded next = decode(text, at);
+    const DecodedCharacter next = decode(text, at);
     points.push_back(next.point);
     at += std::max<std::size_t>(next.bytes, 1);
   }

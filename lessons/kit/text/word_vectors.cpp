@@ -31,9 +31,9 @@ struct Header {
   Size words = 0, width = 0;
 };
 
-class Reader {
+class VectorReader {
  public:
-  Reader(std::string origin, const Vocabulary& wanted) : origin_(std::move(origin)), wanted_(wanted) {}
+  VectorReader(std::string origin, const Vocabulary& wanted) : origin_(std::move(origin)), wanted_(wanted) {}
 
   void line(std::string_view text, std::size_t number) {
     number_ = number;
@@ -107,7 +107,7 @@ class Reader {
 }  // namespace
 
 WordVectors read_word_vectors(const std::filesystem::path& path, const Vocabulary& wanted) {
-  Reader reader(path.string(), wanted);
+  VectorReader reader(path.string(), wanted);
   for_each_line(path, [&](std::string_view line, std::size_t number) { reader.line(line, number); });
   return reader.finish();
 }
