@@ -43,7 +43,8 @@ template <class T>
 Array<T>::Array(std::span<const T> values, const Dims& shape) {
   check_shape(shape);
   if (static_cast<Size>(values.size()) != shape.count())
-    fail("{} values do not fill an array of shape {}", values.size(), to_string(shape));
+    fail("{} values do not fill an array of shape {}{}", values.size(), to_string(shape),
+         std::is_same_v<T, bool> ? "" : "; for nested braces, write Indices::rows({{1, 2}, {3, 4}})");
   std::copy(values.begin(), values.end(), allocate(shape));
 }
 
@@ -59,6 +60,18 @@ template class Array<std::int64_t>;
 template class Array<bool>;
 
 }  // namespace detail
+
+Indices Indices::rows(std::initializer_list<std::initializer_list<std::int64_t>> rows) {
+  const std::size_t columns = rows.size() > 0 ? rows.begin()->size() : 0;
+  Indices result;
+  std::int64_t* out = result.allocate({static_cast<Size>(rows.size()), static_cast<Size>(columns)});
+  for (const auto& row : rows) {
+    if (row.size() != columns)
+      fail("[rows] rows must have equal lengths, got {} and {}; pad the shorter ones", columns, row.size());
+    out = std::copy(row.begin(), row.end(), out);
+  }
+  return result;
+}
 
 Indices Indices::reshape(const Dims& shape) const {
   if (shape.count() != count())

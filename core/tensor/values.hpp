@@ -66,6 +66,9 @@ class Indices : public detail::Array<std::int64_t> {
   /// Ids of a given shape. Throws Error if the number of values does not match.
   Indices(std::initializer_list<std::int64_t> values, const Dims& shape)
       : Array(std::span(values.begin(), values.size()), shape) {}
+  /// Ids (rows, columns) from nested braces: Indices::rows({{1, 2, 3}, {4, 5, 6}}). Throws Error for rows of different
+  /// lengths.
+  static Indices rows(std::initializer_list<std::initializer_list<std::int64_t>> rows);
 
   /// Returns the ids with another shape. Throws Error if the number of elements differs.
   Indices reshape(const Dims& shape) const;

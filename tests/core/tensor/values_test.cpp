@@ -149,6 +149,23 @@ TEST_CASE("each taker gets numbers that nobody else draws, and a seed and step g
   CHECK(kept == "1100010111111010");
 }
 
+TEST_CASE("ids from nested braces") {
+  const Indices ids = Indices::rows({{1, 2, 3}, {4, 5, 6}});
+  CHECK(ids.shape() == Dims{2, 3});
+  CHECK(ids.to_vector() == Ids{1, 2, 3, 4, 5, 6});
+  CHECK(Indices::rows({}).shape() == Dims{0, 0});
+  CHECK(Indices::rows({{}, {}}).shape() == Dims{2, 0});
+  CHECK_THAT(message_of([] {
+               Indices::rows({{1, 2}, {3}});
+             }),
+             ContainsSubstring("[rows] rows must have equal lengths, got 2 and 1; pad the shorter ones"));
+  // These braces are ids and a shape.
+  CHECK_THAT(message_of([] {
+               Indices({1, 2}, {3, 4});
+             }),
+             ContainsSubstring("for nested braces, write Indices::rows({{1, 2}, {3, 4}})"));
+}
+
 TEST_CASE("argmax, less, equal") {
   CHECK(argmax(tensor({{1, 3, 3}, {2, 0, 1}})).to_vector() == Ids{1, 0});
   CHECK_THAT(message_of([] { argmax(zeros({2, 0})); }), ContainsSubstring("[argmax]"));
