@@ -1,7 +1,9 @@
-// Element-wise arithmetic with NumPy broadcasting, and the operators + - * / for it.
+// Element-wise arithmetic with NumPy broadcasting, and the operators + - * / += -= *= /= for it.
 #pragma once
 
+#include <concepts>
 #include <optional>
+#include <type_traits>
 
 #include "core/tensor/tensor.hpp"
 
@@ -30,12 +32,44 @@ struct Operand {
   CallSite at;                     // source line of the expression
 };
 
-/// a + b, a - b, a * b, a / b and -a call add(), sub(), mul(), div() and neg(). Operands are tensors, or a tensor and a
-/// number.
+namespace detail {
+
+/// Returns a, the handle to assign to. Fails to compile for a Parameter, which a module and an optimiser share.
+template <class T>
+Tensor& rebind(T& a) {
+  static_assert(
+      std::is_same_v<T, Tensor>,
+      "a parameter cannot be assigned; use assign(parameter, values), or copy it: Tensor x = parameter");
+  return a;
+}
+
+}  // namespace detail
+
+/// a + b, a - b, a * b, a / b and -a call add(), sub(), mul(), div() and neg(). Operands are tensors, or a tensor
+/// and a number.
 Tensor operator+(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a, const Operand& b);
 Tensor operator*(const Operand& a, const Operand& b);
 Tensor operator/(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a);
+
+/// a += b, a -= b, a *= b and a /= b assign a + b, a - b, a * b and a / b to the handle a, as in `x = x + y`. They
+/// record the same op, and other handles keep the old tensor. A Parameter cannot be assigned.
+template <std::derived_from<Tensor> T>
+Tensor& operator+=(T& a, const Operand& b) {
+  return detail::rebind(a) = Operand(a, b.at) + b;
+}
+template <std::derived_from<Tensor> T>
+Tensor& operator-=(T& a, const Operand& b) {
+  return detail::rebind(a) = Operand(a, b.at) - b;
+}
+template <std::derived_from<Tensor> T>
+Tensor& operator*=(T& a, const Operand& b) {
+  return detail::rebind(a) = Operand(a, b.at) * b;
+}
+template <std::derived_from<Tensor> T>
+Tensor& operator/=(T& a, const Operand& b) {
+  return detail::rebind(a) = Operand(a, b.at) / b;
+}
 
 }  // namespace tapestry

@@ -8,6 +8,7 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/views.hpp"
 #include "core/simd/gather.hpp"
+#include "core/simd/runtime/threads.hpp"
 #include "core/tape/op.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/index.hpp"
@@ -17,6 +18,8 @@
 namespace tapestry {
 
 namespace {
+
+constexpr Size kChunk = 16384;  // elements that are worth a thread
 
 /// Copies y[…, begin + i, …] = x[…, i, …] into a new tensor y, off the tape.
 void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
@@ -100,15 +103,32 @@ Tensor pad(const Tensor& x, int axis, Size before, Size after, double value, Cal
 Tensor flip(const Tensor& x, int axis, CallSite at) {
   const int a = axis_of(x, axis);
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
-  if (y.count() > 0)
-    dispatch(x.dtype(), [&](auto zero) {
-      using T = decltype(zero);
-      View<const T> reversed = x.view<T>();
-      reversed.data += (x.shape()[a] - 1) * reversed.stride[a];
-      reversed.stride[a] = -reversed.stride[a];
-      simd::copy(y.mutable_view<T>(), reversed);
+  const Tensor source = contiguous(x.detach());
+  const Size n = x.shape()[a], inner = x.shape().count(a + 1, x.rank());
+  dispatch(x.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* to = y.mutable_data<T>();
+    const T* from = source.data<T>();
+    const Size block = n * inner, blocks = block == 0 ? 0 : x.count() / block;
+    simd::parallel_ranges(blocks, kChunk / std::max<Size>(1, block) + 1, [&](Size begin, Size end) {
+      for (Size first = begin * block; first < end * block; first += block) {
+        if (inner == 1) std::reverse_copy(from + first, from + first + n, to + first);
+        for (Size i = 0; inner > 1 && i < n; ++i)
+          std::copy_n(from + first + (n - 1 - i) * inner, inner, to + first + i * inner);
+      }
     });
+  });
   return op<"flip">(at, std::move(y), wrt(x, [a](const Tensor& dy) { return flip(dy, a); }));
+}
+
+// y[…, (i + shift) mod n, …] = x[…, i, …], composed of other ops
+Tensor roll(const Tensor& x, Size shift, int axis, CallSite at) {
+  const int a = axis_of(x, axis);
+  const Size n = x.shape()[a];
+  if (n == 0) return x;
+  const Size first = ((-shift % n) + n) % n;  // the element that moves to index 0
+  if (first == 0) return x;
+  return concat({slice(x, a, first, n, 1, at), slice(x, a, 0, first, 1, at)}, a, at);
 }
 
 namespace {
@@ -116,9 +136,13 @@ namespace {
 /// Throws Error unless all ids (dense) are in 0 … n−1. The message names the first other id and its index.
 void check_ids(const Indices& ids, Size n, const char* op, const char* what, CallSite at) {
   const Size count = ids.count();
+  const std::int64_t* id = ids.data();
+  std::uint64_t largest = 0;  // a negative id is large without a sign; this loop runs on lanes
+  for (Size i = 0; i < count; ++i) largest = std::max(largest, static_cast<std::uint64_t>(id[i]));
+  if (count == 0 || largest < static_cast<std::uint64_t>(n)) return;
   for (Size i = 0; i < count; ++i) {
-    if (ids.data()[i] >= 0 && ids.data()[i] < n) continue;
-    fail("[{}] id {} at index {} of ids {} is outside the {} {}; ids start at 0 ({}:{})", op, ids.data()[i],
+    if (id[i] >= 0 && id[i] < n) continue;
+    fail("[{}] id {} at index {} of ids {} is outside the {} {}; ids start at 0 ({}:{})", op, id[i],
          to_string(index_of(i, ids.shape())), to_string(ids.shape()), n, what, at.file, at.line);
   }
 }
@@ -180,11 +204,24 @@ void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op,
 
 /// Calls f(p, q) for each id: p is the offset of the id, and q the offset of the element that it selects in a dense
 /// tensor of `shape`.
+/// Runs in parallel over the axes before `axis`; calls that share an index of these come in order.
 template <class F>
 void each_pair(const Dims& shape, int axis, const Indices& ids, F f) {
   const Size inner = shape.count(axis + 1, shape.rank());
-  const Size n = shape[axis], m = ids.shape()[axis], count = ids.count();
-  for (Size p = 0; p < count; ++p) f(p, (p / (m * inner) * n + ids.data()[p]) * inner + p % inner);
+  const Size n = shape[axis], block = ids.shape()[axis] * inner;
+  if (ids.count() == 0) return;
+  const std::int64_t* id = ids.data();
+  simd::parallel_ranges(ids.count() / block, kChunk / block + 1, [&](Size begin, Size end) {
+    for (Size outer = begin; outer < end; ++outer) {
+      const Size first = outer * n * inner, end_pair = (outer + 1) * block;
+      if (inner == 1) {
+        for (Size p = outer * block; p < end_pair; ++p) f(p, first + id[p]);
+        continue;
+      }
+      for (Size row = outer * block; row < end_pair; row += inner)
+        for (Size i = 0; i < inner; ++i) f(row + i, first + id[row + i] * inner + i);
+    }
+  });
 }
 
 /// Adds sum[i, ids[i, j]] += source[i, j] along the axis, off the tape. `sum` and the ids are dense.

@@ -18,6 +18,9 @@ Tensor stack(std::initializer_list<Tensor> parts, int axis, CallSite at = {});
 Tensor pad(const Tensor& x, int axis, Size before, Size after, double value = 0, CallSite at = {});
 /// Reverses the order of an axis.
 Tensor flip(const Tensor& x, int axis, CallSite at = {});
+/// Moves each element `shift` places along an axis (towards index 0 if negative); elements that leave one end enter
+/// at the other.
+Tensor roll(const Tensor& x, Size shift, int axis, CallSite at = {});
 
 /// Looks up rows of a table: table (n, …), ids of any shape S → S + (…). Throws Error for ids outside 0 … n−1.
 Tensor embedding(const Tensor& table, const Indices& ids, CallSite at = {});

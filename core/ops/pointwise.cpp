@@ -132,6 +132,42 @@ Tensor softplus(const Tensor& x, CallSite at) {
 
 namespace {
 
+// g = dy ⊙ s ⊙ (1 + x ⊙ (1 − s)), s = 1 / (1 + e⁻ˣ)
+// ∂dy = dg ⊙ s ⊙ (1 + x ⊙ (1 − s))        ∂x = dg ⊙ dy ⊙ s ⊙ (1 − s) ⊙ (2 + x ⊙ (1 − 2s))
+Tensor silu_grad(const Tensor& dy, const Tensor& x, CallSite at = {}) {
+  return op<"silu_grad">(at, zip(dy, x, simd::SiluGrad{}),
+                         wrt(dy, [x](const Tensor& dg) { return silu_grad(dg, x); }),
+                         wrt(x, [dy, x](const Tensor& dg) {
+                           const Tensor s = sigmoid(x);
+                           return dg * dy * s * (1.0 - s) * (2.0 + x * (1.0 - 2.0 * s));
+                         }));
+}
+
+}  // namespace
+
+// y = x / (1 + e⁻ˣ)        ∂x by silu_grad
+Tensor silu(const Tensor& x, CallSite at) {
+  return op<"silu">(at, map(x, simd::Silu{}), wrt(x, [x](const Tensor& dy) { return silu_grad(dy, x); }));
+}
+
+// y = x where x > 0, α (eˣ − 1) elsewhere        ∂x = dy where x > 0, dy ⊙ α eˣ elsewhere
+Tensor elu(const Tensor& x, double alpha, CallSite at) {
+  return op<"elu">(at, map(x, simd::Elu{alpha}), wrt(x, [x, alpha](const Tensor& dy) {
+                     const Tensor zero = scalar(0, x.dtype());
+                     const Mask above = greater(x, zero);
+                     // eˣ of the elements above 0 could overflow, so it is not computed.
+                     return where(above, dy, dy * (alpha * exp(where(above, zero, x))));
+                   }));
+}
+
+// y = −log(1 + e⁻ˣ)        ∂x = dy / (1 + eˣ)
+Tensor log_sigmoid(const Tensor& x, CallSite at) {
+  return op<"log_sigmoid">(at, map(x, simd::LogSigmoid{}),
+                           wrt(x, [x](const Tensor& dy) { return dy * sigmoid(-x); }));
+}
+
+namespace {
+
 /// Returns the shape that a mask and `shape` broadcast to. Throws Error if they do not.
 Dims shape_with(const Mask& mask, const Dims& shape, CallSite at) {
   const auto [joint, clash] = joint_shape(mask.shape(), shape);
@@ -163,18 +199,44 @@ Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at) {
                      wrt(b, [mask](const Tensor& dy) { return where(mask, scalar(0.0, dy.dtype()), dy); }));
 }
 
-Mask less(const Tensor& a, const Tensor& b, CallSite at) {
-  check_same_dtype(a, b, "less", at);
-  const Dims shape = broadcast_shape(a, b, "less", at);
+namespace {
+
+/// Returns the mask of the elements for which the kernel's comparison is true.
+template <class Kernel>
+Mask compare(const Tensor& a, const Tensor& b, const Kernel& kernel, const char* op, CallSite at) {
+  check_same_dtype(a, b, op, at);
+  const Dims shape = broadcast_shape(a, b, op, at);
   const auto count = static_cast<std::size_t>(shape.count());
   const auto result = std::make_unique<bool[]>(count);
   dispatch(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    simd::less<T>(View<bool>{result.get(), shape, dense_strides(shape)}, broadcast_view<T>(a, shape),
-                  broadcast_view<T>(b, shape));
+    kernel(View<bool>{result.get(), shape, dense_strides(shape)}, broadcast_view<T>(a, shape),
+           broadcast_view<T>(b, shape));
   });
   return Mask(std::span<const bool>(result.get(), count), shape);
 }
+
+constexpr auto kLess = [](const auto& out, const auto& x, const auto& y) { simd::less(out, x, y); };
+constexpr auto kLessEqual = [](const auto& out, const auto& x, const auto& y) {
+  simd::less_equal(out, x, y);
+};
+constexpr auto kGreater = [](const auto& out, const auto& x, const auto& y) { simd::less(out, y, x); };
+constexpr auto kGreaterEqual = [](const auto& out, const auto& x, const auto& y) {
+  simd::less_equal(out, y, x);
+};
+constexpr auto kEqual = [](const auto& out, const auto& x, const auto& y) { simd::equal(out, x, y); };
+
+}  // namespace
+
+Mask less(const Tensor& a, const Tensor& b, CallSite at) { return compare(a, b, kLess, "less", at); }
+Mask less_equal(const Tensor& a, const Tensor& b, CallSite at) {
+  return compare(a, b, kLessEqual, "less_equal", at);
+}
+Mask greater(const Tensor& a, const Tensor& b, CallSite at) { return compare(a, b, kGreater, "greater", at); }
+Mask greater_equal(const Tensor& a, const Tensor& b, CallSite at) {
+  return compare(a, b, kGreaterEqual, "greater_equal", at);
+}
+Mask equal(const Tensor& a, const Tensor& b, CallSite at) { return compare(a, b, kEqual, "equal", at); }
 
 Mask equal(const Indices& a, std::int64_t value) {
   const std::vector<std::int64_t> ids = a.to_vector();

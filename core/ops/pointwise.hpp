@@ -29,12 +29,23 @@ enum class Gelu { erf, tanh };
 Tensor gelu(const Tensor& x, Gelu form = Gelu::erf, CallSite at = {});
 /// log(1 + eˣ)
 Tensor softplus(const Tensor& x, CallSite at = {});
+/// x / (1 + e⁻ˣ), also called swish (Ramachandran, Zoph & Le 2017).
+Tensor silu(const Tensor& x, CallSite at = {});
+/// x where x > 0, alpha·(eˣ − 1) elsewhere (Clevert, Unterthiner & Hochreiter 2016, equation 15).
+Tensor elu(const Tensor& x, double alpha = 1, CallSite at = {});
+/// −log(1 + e⁻ˣ), accurate in both tails.
+Tensor log_sigmoid(const Tensor& x, CallSite at = {});
 /// Returns a where the mask is true, b elsewhere; all three broadcast. Elements that are not selected have no effect
 /// on the result or the gradients, NaN included.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {});
 
-/// Returns the mask a < b, element by element; no gradient. Shapes broadcast.
+/// less, less_equal, greater, greater_equal and equal return the masks a < b, a ≤ b, a > b, a ≥ b and a = b,
+/// element by element; no gradient. They are false where either element is NaN. Shapes broadcast.
 Mask less(const Tensor& a, const Tensor& b, CallSite at = {});
+Mask less_equal(const Tensor& a, const Tensor& b, CallSite at = {});
+Mask greater(const Tensor& a, const Tensor& b, CallSite at = {});
+Mask greater_equal(const Tensor& a, const Tensor& b, CallSite at = {});
+Mask equal(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Returns the mask a == value, element by element.
 Mask equal(const Indices& a, std::int64_t value);
 

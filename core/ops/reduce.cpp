@@ -1,4 +1,4 @@
-// Reductions over axes, cumulative sums and argmax.
+// Reductions over axes, cumulative sums, argmax and argmin.
 #include "core/ops/reduce.hpp"
 
 #include <utility>
@@ -102,6 +102,27 @@ Tensor min(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
                    }));
 }
 
+// y = Π x, composed of other ops: rounds of products of the two halves. No factor is divided out, so zeros need no
+// special case in any derivative.
+Tensor prod(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
+  const Reduction r = reduction(x, axes, keep, "prod", at);
+  if (r.count == 0) return add(sum(x, axes, keep, at), scalar(1, x.dtype()), at);
+  Dims order;  // the reduced axes first, so that the halves are dense
+  for (const bool reduced : {true, false})
+    for (int axis = 0; axis < x.rank(); ++axis)
+      if ((r.reduced >> axis & 1U) == reduced) order.push_back(axis);
+  Tensor y = reshape(permute(x, order, at), {r.count, r.kept.count()}, at), rest;
+  for (Size n = r.count; n > 1; n /= 2) {
+    if (n % 2 == 1) {
+      const Tensor last = slice(y, 0, n - 1, n, 1, at);
+      rest = rest.defined() ? mul(rest, last, at) : last;
+    }
+    y = mul(slice(y, 0, 0, n / 2, 1, at), slice(y, 0, n / 2, n / 2 * 2, 1, at), at);
+  }
+  if (rest.defined()) y = mul(y, rest, at);
+  return reshape(y, r.result, at);
+}
+
 // y = Σ (x − mean)² / (n − correction), composed of other ops
 Tensor var(const Tensor& x, const Dims& axes, int correction, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "var", at);
@@ -142,17 +163,28 @@ Tensor running_sum(const Tensor& x, int axis, bool reverse, CallSite at = {}) {
 
 Tensor cumsum(const Tensor& x, int axis, CallSite at) { return running_sum(x, axis_of(x, axis), false, at); }
 
-Indices argmax(const Tensor& x) {
-  const int last = axis_of(x, -1);
-  if (x.shape()[last] == 0) fail("[argmax] the last axis of {} must not be empty", describe(x));
-  Dims shape = x.shape();
-  shape.erase(last);
+namespace {
+
+Indices first_largest(const Tensor& x, int axis, const char* op) {
+  const int a = axis_of(x, axis, op);
+  if (x.shape()[a] == 0) fail("[{}] axis {} of {} must not be empty", op, axis, describe(x));
+  Dims shape = x.shape(), order;
+  shape.erase(a);
+  for (int i = 0; i < x.rank(); ++i)
+    if (i != a) order.push_back(i);
+  order.push_back(a);
+  const Tensor rows = permute(x.detach(), order);
   std::vector<std::int64_t> places(static_cast<std::size_t>(shape.count()));
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    simd::argmax(View<std::int64_t>{places.data(), shape, dense_strides(shape)}, x.view<T>());
+    simd::argmax(View<std::int64_t>{places.data(), shape, dense_strides(shape)}, rows.view<T>());
   });
   return Indices(places, shape);
 }
+
+}  // namespace
+
+Indices argmax(const Tensor& x, int axis) { return first_largest(x, axis, "argmax"); }
+Indices argmin(const Tensor& x, int axis) { return first_largest(map(x, simd::Neg{}), axis, "argmin"); }
 
 }  // namespace tapestry

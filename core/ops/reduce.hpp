@@ -18,6 +18,8 @@ Tensor mean(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSi
 /// no elements.
 Tensor max(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor min(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
+/// Product of the elements; 1 for no elements. The derivative is right for zeros, too: it never divides by x.
+Tensor prod(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 /// Variance: Σ (x − mean)² / (n − correction), with correction 0 for a population and 1 for a sample. Throws Error
 /// unless n > correction.
 Tensor var(const Tensor& x, const Dims& axes = {}, int correction = 0, Keep keep = Keep::no,
@@ -27,9 +29,10 @@ Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at = {});
 /// Cumulative sum along an axis.
 Tensor cumsum(const Tensor& x, int axis, CallSite at = {});
 
-/// Returns the index of the largest element along the last axis, the first of equal ones: x (…, n) → (…). Throws
-/// Error if n is 0.
-Indices argmax(const Tensor& x);
+/// argmax and argmin return the index of the largest and of the smallest element along an axis, the first of equal
+/// ones, and remove the axis: x (…, n) → (…). The first NaN counts as both, as in PyTorch. Throws Error if n is 0.
+Indices argmax(const Tensor& x, int axis = -1);
+Indices argmin(const Tensor& x, int axis = -1);
 
 namespace detail {
 

@@ -1,4 +1,4 @@
-// copy, fill, convert, less and select on strided views.
+// copy, fill, convert, comparisons and select on strided views.
 #include "core/simd/elementwise.hpp"
 
 #include <algorithm>
@@ -76,14 +76,33 @@ void select(const View<T>& out, const View<const bool>& condition,
       out, condition, yes, no);
 }
 
-template <class T>
-void less(const View<bool>& out, const View<const T>& a, const View<const T>& b) {
+namespace {
+
+template <class T, class F>
+void compare(const View<bool>& out, const View<const T>& a, const View<const T>& b, const F& f) {
   for_each_run(
       kGrain,
-      [](Size n, bool* to, const T* x, const T* y) {
-        for (Size i = 0; i < n; ++i) to[i] = x[i] < y[i];
+      [&f](Size n, bool* to, const T* x, const T* y) {
+        for (Size i = 0; i < n; ++i) to[i] = f(x[i], y[i]);
       },
       out, a, b);
+}
+
+}  // namespace
+
+template <class T>
+void less(const View<bool>& out, const View<const T>& a, const View<const T>& b) {
+  compare(out, a, b, [](T x, T y) { return x < y; });
+}
+
+template <class T>
+void less_equal(const View<bool>& out, const View<const T>& a, const View<const T>& b) {
+  compare(out, a, b, [](T x, T y) { return x <= y; });
+}
+
+template <class T>
+void equal(const View<bool>& out, const View<const T>& a, const View<const T>& b) {
+  compare(out, a, b, [](T x, T y) { return x == y; });
 }
 
 template void fill<float>(const View<float>&, float);
@@ -102,5 +121,9 @@ template void select<double>(const View<double>&, const View<const bool>&, const
                              const View<const double>&);
 template void less<float>(const View<bool>&, const View<const float>&, const View<const float>&);
 template void less<double>(const View<bool>&, const View<const double>&, const View<const double>&);
+template void less_equal<float>(const View<bool>&, const View<const float>&, const View<const float>&);
+template void less_equal<double>(const View<bool>&, const View<const double>&, const View<const double>&);
+template void equal<float>(const View<bool>&, const View<const float>&, const View<const float>&);
+template void equal<double>(const View<bool>&, const View<const double>&, const View<const double>&);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

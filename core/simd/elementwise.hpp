@@ -1,4 +1,4 @@
-// Element-wise kernels: map with any functor, and copy, fill, convert, less and select.
+// Element-wise kernels: map with any functor, and copy, fill, convert, comparisons and select.
 //
 // A functor takes Lanes<T> values and is inlined into a single loop. Cheap functors are limited by memory bandwidth,
 // exp and similar ones by arithmetic. Both run in parallel above a few microseconds of work.
@@ -75,8 +75,12 @@ template <class T>
 void select(const View<T>& out, const View<const bool>& condition,
             const View<const std::type_identity_t<T>>& yes, const View<const std::type_identity_t<T>>& no);
 
-/// out[i] = a[i] < b[i]; false where either is NaN.
+/// less, less_equal and equal compute out[i] = a[i] < b[i], a[i] ≤ b[i] and a[i] = b[i]; false where either is NaN.
 template <class T>
 void less(const View<bool>& out, const View<const T>& a, const View<const T>& b);
+template <class T>
+void less_equal(const View<bool>& out, const View<const T>& a, const View<const T>& b);
+template <class T>
+void equal(const View<bool>& out, const View<const T>& a, const View<const T>& b);
 
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

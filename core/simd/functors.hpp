@@ -39,6 +39,14 @@ struct Log { static constexpr Size kCost = 4; template <class B> B operator()(B 
 struct Tanh { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return tanh(x); } };
 struct Sigmoid { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sigmoid(x); } };
 struct Softplus { static constexpr Size kCost = 8; template <class B> B operator()(B x) const { return softplus(x); } };
+struct Silu {
+  static constexpr Size kCost = 4;
+  template <class B> B operator()(B x) const { return x * sigmoid(x); }
+};
+struct LogSigmoid {
+  static constexpr Size kCost = 8;
+  template <class B> B operator()(B x) const { return -softplus(-x); }
+};
 struct Sin { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return sin(x); } };
 struct Cos { static constexpr Size kCost = 4; template <class B> B operator()(B x) const { return cos(x); } };
 struct Floor { template <class B> B operator()(B x) const { return floor(x); } };
@@ -98,6 +106,17 @@ struct GeluErfGrad {
     return dy * gelu_erf_slope(x);
   }
 };
+/// dy·s·(1 + x·(1 − s)) with s = sigmoid x.
+struct SiluGrad {
+  static constexpr Size kCost = 4;
+  template <class B>
+  B operator()(B dy, B x) const {
+    using T = typename B::value_type;
+    const B s = sigmoid(x);
+    return dy * s * fma(x, B(T(1)) - s, T(1));
+  }
+};
+
 // ---- functors with double parameters, which are converted to T, and comparisons ----
 
 /// x^exponent.
@@ -115,6 +134,17 @@ struct Clamp {
   template <class T>
   Lanes<T> operator()(Lanes<T> x) const {
     return min(Lanes<T>(static_cast<T>(high)), max(Lanes<T>(static_cast<T>(low)), x));
+  }
+};
+/// x where x > 0, alpha·(e^x − 1) elsewhere; NaN is kept. With t = tanh(x / 2), e^x − 1 = 2t / (1 − t) is accurate
+/// near 0, too.
+struct Elu {
+  static constexpr Size kCost = 4;
+  double alpha;
+  template <class T>
+  Lanes<T> operator()(Lanes<T> x) const {
+    const Lanes<T> t = tanh(min(Lanes<T>(T(0)), x) * T(0.5));
+    return select(x > Lanes<T>(T(0)), x, Lanes<T>(static_cast<T>(2 * alpha)) * t / (Lanes<T>(T(1)) - t));
   }
 };
 /// 1 where low ≤ x ≤ high, else 0.

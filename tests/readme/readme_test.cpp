@@ -27,13 +27,13 @@ namespace {
 // What stands between "// README" and "// end" stands in the README, or in a page, too.
 
 // README
-// y = x · σ(x)        ∂x = dy ⊙ (σ(x) + y ⊙ (1 − σ(x)))
-Tensor silu(const Tensor& x, CallSite at = {}) {
-  return op<"silu">(at, map(x, [](auto v) { return v * sigmoid(v); }),
-                    wrt(x, [x](const Tensor& dy, const Tensor& y) {
-                      const Tensor s = sigmoid(x);
-                      return dy * (s + y * (1.0 - s));
-                    }));
+// y = x / (1 + |x|)        ∂x = dy ⊙ (1 − |y|)²
+Tensor softsign(const Tensor& x, CallSite at = {}) {
+  return op<"softsign">(at, map(x, [](auto v) { return v / (1 + abs(v)); }),
+                        wrt(x, [](const Tensor& dy, const Tensor& y) {
+                          const Tensor slope = 1.0 - abs(y);
+                          return dy * slope * slope;
+                        }));
 }
 // end
 
@@ -142,9 +142,9 @@ std::set<std::string> headings(const std::string& text) {
 
 TEST_CASE("the README's op is right, twice") {
   const Tensor x = random_normal({4, 9}, 1, DType::f64);
-  const std::vector<double> in = x.to_vector(), out = silu(x).to_vector();
-  for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == Approx(in[i] / (1 + std::exp(-in[i]))));
-  const auto f = [](const Tensor& v) { return silu(v); };
+  const std::vector<double> in = x.to_vector(), out = softsign(x).to_vector();
+  for (std::size_t i = 0; i < in.size(); ++i) CHECK(out[i] == Approx(in[i] / (1 + std::abs(in[i]))));
+  const auto f = [](const Tensor& v) { return softsign(v); };
   const GradcheckResult once = gradcheck(f, x), twice = gradgradcheck(f, x);
   INFO(once.report() << twice.report());
   CHECK(once.ok());

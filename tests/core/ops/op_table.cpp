@@ -9,8 +9,9 @@ namespace tapestry::table {
 const Rows& rows() {
   static const Rows all = [] {
     Rows list;
-    for (Rows (*part)() : {arithmetic_rows, view_rows, pointwise_rows, reduce_rows, softmax_rows, norm_rows,
-                           join_rows, matmul_rows, recurrent_rows, attend_rows, linear_rows, sparse_rows}) {
+    for (Rows (*part)() :
+         {arithmetic_rows, view_rows, pointwise_rows, reduce_rows, softmax_rows, norm_rows, join_rows,
+          matmul_rows, einsum_rows, order_rows, recurrent_rows, attend_rows, linear_rows, sparse_rows}) {
       Rows some = part();
       std::move(some.begin(), some.end(), std::back_inserter(list));
     }

@@ -78,6 +78,8 @@ Rows softmax_rows();
 Rows norm_rows();
 Rows join_rows();
 Rows matmul_rows();
+Rows einsum_rows();
+Rows order_rows();
 Rows recurrent_rows();
 Rows attend_rows();
 Rows linear_rows();

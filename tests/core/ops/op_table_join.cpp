@@ -158,6 +158,33 @@ Row flip_row() {
   return row;
 }
 
+Row roll_row() {
+  Row row{"roll", {}};
+  struct Case {
+    Dims shape;
+    Size shift;
+    int axis;
+  };
+  for (const Case& c :
+       {Case{{5}, 2, 0}, Case{{5}, -2, 0}, Case{{5}, 13, 0}, Case{{5}, -11, 0}, Case{{3, 4}, 1, 0},
+        Case{{3, 4}, 1, -1}, Case{{2, 3, 9}, -1, -2}, Case{{2, 33}, 17, 1}, Case{{130, 301}, 77, 1}})
+    row.samples.push_back({text(c.shape) + " by " + std::to_string(c.shift),
+                           {normal(c.shape, 67)},
+                           [c](const Tensors& t) { return roll(t[0], c.shift, c.axis); },
+                           [c](const Plains& p) {
+                             return along(p[0], c.axis, [&c](const std::vector<double>& x) {
+                               std::vector<double> y(x.size());
+                               const auto n = static_cast<Size>(x.size());
+                               for (Size i = 0; i < n; ++i)
+                                 y[static_cast<std::size_t>(((i + c.shift) % n + n) % n)] =
+                                     x[static_cast<std::size_t>(i)];
+                               return y;
+                             });
+                           }});
+  row.errors = {{[] { roll(zeros({2}), 1, 1); }, "[roll] axis 1 is outside"}};
+  return row;
+}
+
 Row embedding_row() {
   Row row{"embedding", {}};
   struct Case {
@@ -274,7 +301,8 @@ Row scatter_add_row() {
 }  // namespace
 
 Rows join_rows() {
-  return {concat_row(), stack_row(), pad_row(), flip_row(), embedding_row(), gather_row(), scatter_add_row()};
+  return {concat_row(), stack_row(),     pad_row(),    flip_row(),
+          roll_row(),   embedding_row(), gather_row(), scatter_add_row()};
 }
 
 }  // namespace tapestry::table

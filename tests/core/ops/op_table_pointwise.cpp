@@ -94,10 +94,18 @@ Rows pointwise_rows() {
       unary(
           "softplus", [](const Tensor& x) { return softplus(x); },
           [](double x) { return std::log1p(std::exp(x)); }, -4, 4),
+      unary(
+          "silu", [](const Tensor& x) { return silu(x); }, [](double x) { return x * sigmoid_of(x); }, -4, 4),
+      unary(
+          "elu", [](const Tensor& x) { return elu(x, 0.7); },
+          [](double x) { return x > 0 ? x : 0.7 * std::expm1(x); }, -4, 4, {0}),
+      unary(
+          "log_sigmoid", [](const Tensor& x) { return log_sigmoid(x); },
+          [](double x) { return -std::log1p(std::exp(-x)); }, -4, 4),
       where_row(),
   };
   for (Row& row : rows)
-    for (const char* name : {"tanh", "sigmoid", "relu", "gelu"})
+    for (const char* name : {"tanh", "sigmoid", "relu", "gelu", "silu"})
       if (row.name == name) row.covers = {std::string(name) + "_grad"};
   for (Row& row : rows)
     if (row.name == "floor") {

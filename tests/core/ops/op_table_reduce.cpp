@@ -91,6 +91,14 @@ Row reduction(const std::string& name, Reducer op, std::function<double(const Li
   return row;
 }
 
+/// So near 1 that a product of many neither vanishes nor overflows.
+Plain near_one(const Dims& shape, std::uint64_t seed) {
+  Plain x = normal(shape, seed);
+  const double scale = 1 / (4 + std::sqrt(static_cast<double>(x.v.size())));
+  for (double& value : x.v) value = 1 + scale * value;
+  return x;
+}
+
 Plain any(const Dims& shape, std::uint64_t seed) { return normal(shape, seed); }
 
 Row sum_to_row() {
@@ -174,6 +182,10 @@ Rows reduce_rows() {
       reduction(
           "logsumexp", [](const Tensor& x, const Dims& axes, Keep keep) { return logsumexp(x, axes, keep); },
           log_sum_exp, any, false),
+      reduction(
+          "prod", [](const Tensor& x, const Dims& axes, Keep keep) { return prod(x, axes, keep); },
+          [](const List& x) { return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies<>()); },
+          near_one, true),
       sum_to_row(),
       cumulative_sum_row(),
   };
