@@ -75,16 +75,21 @@ void BlockMask::Builder::take(Size b, Size h, Size first_query, Size first_key) 
   bool* live_keys = t.live_keys.get() + (b * t.heads + h) * t.keys + first_key;
   bool* live_queries = t.live_queries.get() + (b * t.heads + h) * t.queries + first_query;
   Size count = 0;
-  for (Size i = 0; i < queries; ++i)
-    for (Size j = 0; j < keys; ++j) {
-      count += pairs[i * simd::kKeyTile + j];
-      live_keys[j] |= pairs[i * simd::kKeyTile + j];
-      live_queries[i] |= pairs[i * simd::kKeyTile + j];
-    }
+  for (Size i = 0; i < queries; ++i) {
+    static_assert(simd::kKeyTile < 256);
+    unsigned char in_row = 0;  // a byte, so that the loop runs on as many lanes as there are bytes
+    for (Size j = 0; j < keys; ++j)
+      in_row = static_cast<unsigned char>(in_row + (pairs[i * simd::kKeyTile + j] ? 1 : 0));
+    count += in_row;
+    live_queries[i] |= in_row > 0;
+  }
   if (count == 0 || count == queries * keys) {
+    if (count > 0) std::fill_n(live_keys, keys, true);
     t.tiles.push_back(count == 0 ? simd::TileMask::kNone : simd::TileMask::kAll);
     return;
   }
+  for (Size i = 0; i < queries; ++i)
+    for (Size j = 0; j < keys; ++j) live_keys[j] |= pairs[i * simd::kKeyTile + j];
   const auto number = static_cast<std::int32_t>(patterns_->numbers.size());
   const auto [place, is_new] = patterns_->numbers.emplace(patterns_->next, number);
   if (is_new) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "core/simd/attention/attention.hpp"
@@ -14,6 +15,26 @@
 namespace tapestry {
 
 using simd::QueryKey;  // b, h, i, j: indices of batch row, head, query and key
+
+namespace detail {
+
+/// Calls f(pair) or f(query, key).
+template <class F>
+bool may_attend(const F& f, const QueryKey& pair) {
+  if constexpr (std::is_invocable_v<const F&, const QueryKey&>) {
+    return f(pair);
+  } else if constexpr (std::is_invocable_v<const F&, Size, Size>) {
+    return f(pair.i, pair.j);
+  } else {
+    static_assert(
+        sizeof(F) == 0,
+        "BlockMask::where: the lambda must take a QueryKey p, with p.b, p.h, p.i and p.j, or the indices "
+        "(Size i, Size j) of query and key, and return bool");
+    return false;
+  }
+}
+
+}  // namespace detail
 
 /// A mask of query-key pairs, in tiles. If undefined, every query may attend to every key. Copies share the
 /// tiles.
@@ -25,6 +46,7 @@ class BlockMask {
   /// `batch` or `heads` is above 1; a batch or heads of 1 broadcasts. Throws for negative queries or keys, and
   /// for batch or heads below 1.
   ///     BlockMask::where(n, n, [](QueryKey p) { return p.j <= p.i && p.i - p.j < 256; })
+  /// may_attend(i, j), with the indices of query and key alone, is accepted too, as by Mask::from.
   template <class F>
   static BlockMask where(Size queries, Size keys, const F& may_attend, Size batch = 1, Size heads = 1);
   /// Converts a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): batch, one or more axes of heads, and pairs. Axes
@@ -142,7 +164,7 @@ BlockMask BlockMask::where(Size queries, Size keys, const F& may_attend, Size ba
           const Size end_key = std::min(keys, first_key + simd::kKeyTile);
           for (Size i = first_query; i < end_query; ++i, pairs += simd::kKeyTile)
             for (Size j = first_key; j < end_key; ++j)
-              pairs[j - first_key] = may_attend(QueryKey{b, h, i, j});
+              pairs[j - first_key] = detail::may_attend(may_attend, QueryKey{b, h, i, j});
           builder.take(b, h, first_query, first_key);
         }
   return builder.finish();

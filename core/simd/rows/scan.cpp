@@ -61,7 +61,10 @@ void cumsum(const View<T>& out, const View<const T>& in, int axis, bool reverse)
   others[axis] = 1;
   const auto loop = make_strided_loop<2>(others, {&out.stride, &in.stride});
   const Size out_step = out.stride[axis], in_step = in.stride[axis];
-  for_each_tile(loop, 1, kColumns, std::max(Size{1}, kGrain / n),
+  // Along the last axis each sum reads its own row. A few rows hide the latency of an addition; many rows a power
+  // of two apart would evict each other from the cache.
+  const Size together = out_step == 1 && in_step == 1 ? 8 : kColumns;
+  for_each_tile(loop, 1, together, std::max(Size{1}, kGrain / n),
                 [&](const std::array<Size, 2>& offsets, Size row, Size, Size column, Size columns) {
                   const Size to_column = loop.column_stride(0), from_column = loop.column_stride(1);
                   T* to = out.data + offsets[0] + row * loop.row_stride(0) + column * to_column;

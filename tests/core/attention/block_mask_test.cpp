@@ -60,6 +60,10 @@ TEST_CASE("block masks have the pairs that they were made from") {
                    queries, keys,
                    [&, row = keys](QueryKey p) { return pairs[static_cast<std::size_t>(p.i * row + p.j)]; }),
                plain, shape);
+    check_same(BlockMask::where(
+                   queries, keys,
+                   [&, row = keys](Size i, Size j) { return pairs[static_cast<std::size_t>(i * row + j)]; }),
+               plain, shape);
   }
 }
 
