@@ -14,8 +14,8 @@
 // returns the new score. It runs on three number types: SIMD lanes, dual numbers for the derivative, and whole
 // tensors (Symbol) for the reference. So its parameters are auto, and it branches with select(condition, a, b).
 // It may use + − · ÷, % and fmod (the remainder has the sign of the first operand, as in C), abs, floor, exp,
-// log, sqrt, pow, sin, cos, tanh, sigmoid, min, max and comparisons. All of them behave as in core/ops, at ties
-// too: min and max give each of two equal numbers half of the gradient, and abs has slope 0 at 0.
+// log, sqrt, pow, sin, cos, tanh, sigmoid, relu, softplus, silu, min, max and comparisons. All of them behave as in
+// core/ops, at ties too: min and max give each of two equal numbers half of the gradient, and abs has slope 0 at 0.
 #pragma once
 
 #include <array>

@@ -173,11 +173,29 @@ Tensor Symbol::evaluate(const Mask& live) const {
   return values.at(node_.get());
 }
 
-Mask operator<(const Symbol& a, const Symbol& b) {
+namespace {
+
+/// Returns the values of both symbols, with a plain number converted to the dtype of the other.
+std::pair<Tensor, Tensor> values_of(const Symbol& a, const Symbol& b) {
   Tensor x = a.value(), y = b.value();
   if (a.is_number() && !b.is_number()) x = x.to(y.dtype());
   if (b.is_number() && !a.is_number()) y = y.to(x.dtype());
+  return {x, y};
+}
+
+}  // namespace
+
+Mask operator<(const Symbol& a, const Symbol& b) {
+  const auto [x, y] = values_of(a, b);
   return less(x, y);
+}
+Mask operator<=(const Symbol& a, const Symbol& b) {
+  const auto [x, y] = values_of(a, b);
+  return less_equal(x, y);
+}
+Mask operator==(const Symbol& a, const Symbol& b) {
+  const auto [x, y] = values_of(a, b);
+  return equal(x, y);
 }
 
 Symbol Symbol::read(const Tensor& table, const std::vector<Symbol>& index, const Dims& scores,

@@ -61,18 +61,19 @@ class Symbol {
   Symbol& operator/=(const Symbol& other) { return *this = *this / other; }
 
   /// a < b, a > b, a <= b, a >= b, a == b and a != b compare values and return a mask; no gradient.
+  /// With a NaN all are false except !=, as on lanes.
   friend Mask operator<(const Symbol& a, const Symbol& b);
   friend Mask operator>(const Symbol& a, const Symbol& b) { return b < a; }
-  friend Mask operator<=(const Symbol& a, const Symbol& b) { return !(b < a); }
-  friend Mask operator>=(const Symbol& a, const Symbol& b) { return !(a < b); }
-  friend Mask operator==(const Symbol& a, const Symbol& b) { return (a <= b) & (b <= a); }
+  friend Mask operator<=(const Symbol& a, const Symbol& b);
+  friend Mask operator>=(const Symbol& a, const Symbol& b) { return b <= a; }
+  friend Mask operator==(const Symbol& a, const Symbol& b);
   friend Mask operator!=(const Symbol& a, const Symbol& b) { return !(a == b); }
 
   /// Returns `yes` where the condition is true, `no` elsewhere. The other branch gets no gradient and may be NaN.
   friend Symbol select(const Mask& condition, const Symbol& yes, const Symbol& no);
   friend Symbol select(bool condition, const Symbol& yes, const Symbol& no) { return condition ? yes : no; }
-  /// Elementwise min, max, abs, exp, log, sqrt, tanh, sigmoid, sin, cos, floor, fmod and pow, as in core/ops,
-  /// with the same derivatives at ties. a % b is fmod(a, b).
+  /// Elementwise min, max, abs, exp, log, sqrt, tanh, sigmoid, relu, softplus, silu, sin, cos, floor, fmod and pow,
+  /// as in core/ops, with the same derivatives at ties. a % b is fmod(a, b).
   friend Symbol min(const Symbol& a, const Symbol& b) {
     return both(a, b, Guard::jointly, [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
   }
@@ -96,6 +97,15 @@ class Symbol {
   }
   friend Symbol sigmoid(const Symbol& a) {
     return one(a, [](const Tensor& x) { return sigmoid(x); });
+  }
+  friend Symbol relu(const Symbol& a) {
+    return one(a, [](const Tensor& x) { return relu(x); });
+  }
+  friend Symbol softplus(const Symbol& a) {
+    return one(a, [](const Tensor& x) { return softplus(x); });
+  }
+  friend Symbol silu(const Symbol& a) {
+    return one(a, [](const Tensor& x) { return silu(x); });
   }
   friend Symbol sin(const Symbol& a) {
     return one(a, [](const Tensor& x) { return sin(x); });

@@ -12,6 +12,16 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
+/// max(x, 0) and x / (1 + e^−x) on lanes, for a score's lambda; NaN is kept.
+template <class T>
+inline Lanes<T> relu(Lanes<T> x) {
+  return max(Lanes<T>(T(0)), x);
+}
+template <class T>
+inline Lanes<T> silu(Lanes<T> x) {
+  return x * sigmoid(x);
+}
+
 /// A value and its derivative.
 template <class T>
 struct Dual {
@@ -73,6 +83,12 @@ struct Dual {
   friend Dual sigmoid(Dual a) {
     const Value y = sigmoid(a.value);
     return {y, a.slope * y * (Value(T(1)) - y)};
+  }
+  friend Dual relu(Dual a) { return {relu(a.value), select(a.value > Value(T(0)), a.slope, Value(T(0)))}; }
+  friend Dual softplus(Dual a) { return {softplus(a.value), a.slope * sigmoid(a.value)}; }
+  friend Dual silu(Dual a) {
+    const Value s = sigmoid(a.value);
+    return {a.value * s, a.slope * s * fma(a.value, Value(T(1)) - s, Value(T(1)))};
   }
   friend Dual sin(Dual a) { return {sin(a.value), a.slope * cos(a.value)}; }
   friend Dual cos(Dual a) { return {cos(a.value), -a.slope * sin(a.value)}; }

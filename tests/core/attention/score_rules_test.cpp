@@ -1,6 +1,7 @@
 // Rules that every score written as a lambda keeps: one at ties and corners, scores of any rank by ops, and digits over
 // a long text.
 #include <cmath>
+#include <limits>
 
 #include "core/attention/attend.hpp"
 #include "core/attention/score_lambda.hpp"
@@ -38,6 +39,68 @@ TEST_CASE("at ties and corners a lambda has one rule: halves for min and max, 0 
   check(0.25, [](auto s, auto at, auto w) { return max(min(s, w(at.j)), 0 * s); });
   check(1.5, [](auto s, auto at, auto w) { return s + min(w(at.j), 2 * w(at.j)); });
   check(0, [](auto s, auto at, auto w) { return s + floor(w(at.j)) + pow(w(at.j), 2); });
+}
+
+TEST_CASE("relu, softplus and silu in a lambda are those of core/ops, with their gradients") {
+  const Tensor q = random_normal({1, 2, 3, 4}, 1, DType::f64),
+               k = random_normal({1, 2, 19, 4}, 2, DType::f64),
+               v = random_normal({1, 2, 19, 5}, 3, DType::f64), table = random_normal({19}, 4, DType::f64);
+  const auto run = [&](auto attention, auto f) {
+    Tape tape;
+    const Tensor w = variable(table), query = variable(q);
+    const Tensor y = attention(query, k, v, AttendOptions{.score = score_mod(f, learned(w))});
+    std::vector<double> all = y.to_vector();
+    for (const Tensor& g : tape.gradients(sum(y * y), {query, w})) {
+      const std::vector<double> part = g.to_vector();
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  };
+  const auto check = [&](auto f) {
+    const std::vector<double> tiles = run([](const auto&... x) { return attend(x...); }, f),
+                              ops = run([](const auto&... x) { return attend_by_ops(x...); }, f);
+    REQUIRE(tiles.size() == ops.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) CHECK(tiles[i] == Approx(ops[i]).margin(1e-12));
+    return ops;
+  };
+  const auto rectified = check([](auto s, auto at, auto w) { return relu(3 * s) + w(at.j); });
+  CHECK(rectified == check([](auto s, auto at, auto w) { return select(s > 0, 3 * s, 0) + w(at.j); }));
+  check([](auto s, auto at, auto w) { return softplus(2 * s - w(at.j)); });
+  check([](auto s, auto at, auto w) { return silu(s * w(at.j)) + silu(w(at.j)); });
+  // Corners: softplus and relu far from 0, relu at 0.
+  check([](auto s, auto at, auto w) { return s + softplus(1000 * w(at.j)) * 1e-3 + relu(0 * w(at.j)); });
+}
+
+TEST_CASE("comparisons with NaN have one answer on lanes, on dual numbers and by ops") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const Tensor q = random_normal({1, 1, 2, 4}, 1, DType::f64), k = random_normal({1, 1, 6, 4}, 2, DType::f64),
+               v = random_normal({1, 1, 6, 3}, 3, DType::f64);
+  const Tensor odd = tensor({nan, -1, 0, 1, nan, 2}, DType::f64);
+  const auto check = [&](std::vector<double> added, auto holds) {
+    const auto f = [holds](auto s, auto at, auto x) { return select(holds(x(at.j)), s + 1, s); };
+    const auto run = [&](auto attention, const ScoreMod& score) {
+      Tape tape;
+      const Tensor query = variable(q);
+      const Tensor y = attention(query, k, v, AttendOptions{.score = score});
+      return std::pair{y.to_vector(), tape.gradients(sum(y * y), {query})[0].to_vector()};
+    };
+    const auto want = run(
+        [](const auto&... x) { return attend(x...); },
+        score_mod([](auto s, auto at, auto plus) { return s + plus(at.j); }, tensor(added, {6}, DType::f64)));
+    for (const auto& got : {run([](const auto&... x) { return attend(x...); }, score_mod(f, odd)),
+                            run([](const auto&... x) { return attend_by_ops(x...); }, score_mod(f, odd))}) {
+      for (std::size_t i = 0; i < want.first.size(); ++i)
+        CHECK(got.first[i] == Approx(want.first[i]).margin(1e-12));
+      for (std::size_t i = 0; i < want.second.size(); ++i)
+        CHECK(got.second[i] == Approx(want.second[i]).margin(1e-12));
+    }
+  };
+  check({0, 1, 0, 0, 0, 0}, [](auto x) { return x < 0; });
+  check({0, 1, 1, 0, 0, 0}, [](auto x) { return x <= 0; });
+  check({0, 0, 0, 1, 0, 1}, [](auto x) { return x > 0; });
+  check({0, 0, 1, 1, 0, 1}, [](auto x) { return x >= 0; });
+  check({0, 0, 1, 0, 0, 0}, [](auto x) { return x == 0; });
+  check({1, 1, 0, 1, 1, 1}, [](auto x) { return x != 0; });
 }
 
 TEST_CASE("the rule at ties is the same in ops: maximum, minimum and abs; clamp and relu say their own") {
