@@ -26,3 +26,7 @@ if(TAPESTRY_ARCH STREQUAL "native")
   set(tune $<BUILD_INTERFACE:-mtune=native>)
 endif()
 set(flags -march=${TAPESTRY_ARCH_NAME} ${tune})
+# Level 4 lacks the byte products of VNNI, which quantised weights use; core/simd/runtime/arch.cpp checks for them.
+if(TAPESTRY_ARCH STREQUAL "native" AND level EQUAL 4 AND macros MATCHES "__AVX512VNNI__")
+  list(INSERT flags 1 -mavx512vnni)
+endif()

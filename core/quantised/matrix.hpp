@@ -1,0 +1,59 @@
+// Block-quantised weight matrices for inference, and their product with f32 activations.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "core/quantised/block_type.hpp"
+#include "core/tensor/tensor.hpp"
+#include "core/tensor/values.hpp"
+
+namespace tapestry {
+
+/// A matrix (rows, columns) stored in blocks along its rows. A copy shares the bytes, which never change.
+class QuantisedMatrix {
+ public:
+  /// An empty handle of shape (0, 0) and type f32.
+  QuantisedMatrix() = default;
+  /// Views `bytes`, which `owner` keeps alive, for example a mapped file. Rows follow each other without gaps. Throws
+  /// Error if the columns are not a multiple of the block or if the number of bytes does not fit.
+  QuantisedMatrix(Size rows, Size columns, BlockType type, std::span<const std::byte> bytes,
+                  std::shared_ptr<const void> owner);
+
+  /// Number of rows (outputs) and columns (inputs), and the type of the blocks.
+  Size rows() const { return rows_; }
+  Size columns() const { return columns_; }
+  BlockType type() const { return type_; }
+  /// All bytes, row after row.
+  std::span<const std::byte> bytes() const { return bytes_; }
+  /// Bytes of rows first … first + count − 1, which are not checked.
+  std::span<const std::byte> row_bytes(Size first, Size count = 1) const;
+
+ private:
+  Size rows_ = 0, columns_ = 0;
+  BlockType type_ = BlockType::f32;
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+/// Converts a matrix (rows, columns) of f32 to blocks that the result owns. Throws Error for other shapes and dtypes,
+/// and as quantise() in core/quantised/blocks.hpp does.
+QuantisedMatrix quantise(const Tensor& matrix, BlockType type, CallSite at = {});
+/// Converts all blocks to f32: (rows, columns).
+Tensor dequantise(const QuantisedMatrix& matrix);
+/// Looks up rows as embedding() does: ids of any shape S → S + (columns), in f32. Throws Error for ids outside
+/// 0 … rows−1.
+Tensor embedding(const QuantisedMatrix& table, const Indices& ids, CallSite at = {});
+
+/// Arithmetic of quantised_matmul(). int8 rounds each 32 activations to 8 bits and multiplies integers, for q8_0, q4_0
+/// and q4_1; other types use f32. f32 multiplies the dequantised weights, for exact comparisons.
+enum class QuantisedArithmetic { int8, f32 };
+
+/// x (…, columns) in f32 times the transpose of a matrix (rows, columns): x·Wᵀ (…, rows). For inference only: throws
+/// Error if a tape would record x, and for other shapes and dtypes. The result does not depend on the number of
+/// threads. Strides of x are free; views are copied.
+Tensor quantised_matmul(const Tensor& x, const QuantisedMatrix& matrix,
+                        QuantisedArithmetic arithmetic = QuantisedArithmetic::int8, CallSite at = {});
+
+}  // namespace tapestry
