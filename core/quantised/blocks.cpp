@@ -1,11 +1,12 @@
-// ggml's block formats. A block stores n elements as small integers q with a scale d and, in some formats, an offset m.
-// All numbers are little-endian; d and m are F16. Each drawing gives the bytes in order.
+// ggml's block formats. A block stores n elements as small integers q with a scale d and, in some formats, an
+// offset m. All numbers are little-endian; d and m are F16. Each drawing gives the bytes in order.
 //
-// In the formats with 4-bit numbers ("nibbles"), a byte holds two elements that are half a group apart: its low nibble
-// is element j, its high nibble element j + 16 (of a group of 32), or j + 32 (of a group of 64).
+// In the formats with 4-bit numbers ("nibbles"), a byte holds two elements that are half a group apart: its low
+// nibble is element j, its high nibble element j + 16 (of a group of 32), or j + 32 (of a group of 64).
 //
-// Every product below is exact in f32: d has 11 significant bits, the integers have at most 5 to 8. So the result does
-// not depend on the use of fused multiply-adds.
+// Every product below is exact in f32, whose numbers have 24 significant bits: d or m has 11, and the integers that
+// multiply it have at most 12 together. So the
+// result does not depend on the use of fused multiply-adds.
 #include "core/quantised/blocks.hpp"
 
 #include <algorithm>

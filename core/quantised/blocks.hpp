@@ -8,8 +8,8 @@
 
 namespace tapestry {
 
-/// Converts the blocks in `bytes` to f32, bit for bit as ggml does. Throws Error unless `bytes` holds whole blocks with
-/// as many elements as `floats`.
+/// Converts the blocks in `bytes` to f32, bit for bit as ggml does. Throws Error unless `bytes` holds whole
+/// blocks with as many elements as `floats`.
 void dequantise(BlockType type, std::span<const std::byte> bytes, std::span<float> floats);
 
 /// Converts `floats` to blocks, bit for bit as ggml's reference does: rounding to the nearest of the block's levels.

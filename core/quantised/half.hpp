@@ -12,7 +12,8 @@ inline float half_to_float(std::uint16_t bits) {
   if (rest >= 0x7c00u)  // infinity or NaN; bit 22 makes a NaN quiet, as processors do
     return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13 |
                                 (rest > 0x7c00u ? 0x400000u : 0u));
-  // With the fields in f32's positions, the exponent is too small by 127 − 15. The product also normalises subnormals.
+  // With the fields in f32's positions, the exponent is too small by 127 − 15. The product also normalises
+  // subnormals.
   const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }

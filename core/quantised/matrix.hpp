@@ -46,8 +46,8 @@ Tensor dequantise(const QuantisedMatrix& matrix);
 /// 0 … rows−1.
 Tensor embedding(const QuantisedMatrix& table, const Indices& ids, CallSite at = {});
 
-/// Arithmetic of quantised_matmul(). int8 rounds each 32 activations to 8 bits and multiplies integers, for q8_0, q4_0
-/// and q4_1; other types use f32. f32 multiplies the dequantised weights, for exact comparisons.
+/// Arithmetic of quantised_matmul(). int8 rounds each 32 activations to 8 bits and multiplies integers, for
+/// q8_0, q4_0 and q4_1; other types use f32. f32 multiplies the dequantised weights, for exact comparisons.
 enum class QuantisedArithmetic { int8, f32 };
 
 /// x (…, columns) in f32 times the transpose of a matrix (rows, columns): x·Wᵀ (…, rows). For inference only: throws

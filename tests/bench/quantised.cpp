@@ -1,6 +1,6 @@
-// Products with block-quantised weights: one row of x, as in generation, which reads the weights from memory once, and
-// 512 rows, as for a prompt. The same products with f32 weights are measured for comparison. GB/s counts the bytes of the
-// weights, GFLOP/s two operations for each weight and row.
+// Products with block-quantised weights: one row of x, as in generation, which reads the weights from memory
+// once, and 512 rows, as for a prompt. The same products with f32 weights are measured for comparison. GB/s
+// counts the bytes of the weights, GFLOP/s two operations for each weight and row.
 //
 //     TAPESTRY_THREADS=1 bench_quantised --benchmark_repetitions=5 --benchmark_report_aggregates_only
 #include <string>
@@ -17,7 +17,8 @@ struct Sizes {
 };
 
 /// Measures `product` and reports the rates of weights with `bytes` bytes.
-void measure(const std::string& name, const Sizes& sizes, Size bytes, const std::function<Tensor()>& product) {
+void measure(const std::string& name, const Sizes& sizes, Size bytes,
+             const std::function<Tensor()>& product) {
   const std::string full = name + "/" + std::to_string(sizes.rows) + "x" + std::to_string(sizes.in) + "x" +
                            std::to_string(sizes.out);
   benchmark::RegisterBenchmark(full.c_str(), [=](benchmark::State& state) {

@@ -119,8 +119,8 @@ inline Bytes sign_8(Bytes a, Bytes b) { return _mm256_sign_epi8(a, b); }
 
 // VPMADDUBSW multiplies unsigned by signed bytes and adds pairs in 16 bits; VPMADDWD with ones adds pairs of these in
 // 32 bits. For weights up to 15 a whole block fits in 16 bits: 8 · 2 · 15 · 127 = 30,480 ≤ 32,767, so the second
-// instruction is needed once per block. Signed weights give |q| · (p with q's sign), at most 2 · 128 · 127 = 32,512 for
-// a pair, and each pair is widened.
+// instruction is needed once per block. Signed weights give |q| · (p with q's sign), at most 2 · 128 · 127 =
+// 32,512 for a pair, and each pair is widened.
 template <bool kSigned>
 class ByteSums {
  public:
@@ -167,8 +167,8 @@ class ByteSums {
 
 #else  // WebAssembly
 
-// Products of 16 bits are added in pairs, into lanes that hold the sums of bytes 0 and 1 or of bytes 2 and 3. low_ has
-// those of the first two rows of W, high_ those of the last two.
+// Products of 16 bits are added in pairs, into lanes that hold the sums of bytes 0 and 1 or of bytes 2 and 3.
+// low_ has those of the first two rows of W, high_ those of the last two.
 template <bool kSigned>
 class ByteSums {
  public:

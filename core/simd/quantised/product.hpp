@@ -1,7 +1,8 @@
-// The quantised product with a given class of byte sums: quantised.cpp chooses this build's, a test the portable ones.
+// The quantised product with a given class of byte sums: quantised.cpp chooses this build's, a test the
+// portable ones.
 //
-// A tile is kPackedRows rows of W times up to four rows of x. The rows of W are packed once, into the L1 cache, and then
-// used for all rows of x: with one row the time is that of reading W, with many that of multiplying.
+// A tile is kPackedRows rows of W times up to four rows of x. The rows of W are packed once, into the L1 cache,
+// and then used for all rows of x: with one row the time is that of reading W, with many that of multiplying.
 #pragma once
 
 #include <algorithm>

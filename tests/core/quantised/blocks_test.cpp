@@ -1,4 +1,5 @@
-// ggml's block formats against the package gguf (tests/golden/make_ggml_blocks.py): reading all, writing three; bit for bit.
+// ggml's block formats against the package gguf (tests/golden/make_ggml_blocks.py): reading all, writing three;
+// bit for bit.
 #include "core/quantised/blocks.hpp"
 
 #include <bit>

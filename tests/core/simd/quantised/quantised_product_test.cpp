@@ -1,4 +1,5 @@
-// The quantised product against plain loops over single elements, and this build's byte sums against the portable ones.
+// The quantised product against plain loops over single elements, and this build's byte sums against the
+// portable ones.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
