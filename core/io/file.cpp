@@ -1,8 +1,9 @@
-// Reads and writes whole files with POSIX calls, because the standard library cannot sync.
+// Reads, maps and writes whole files with POSIX calls, because the standard library can neither map nor sync.
 #include "core/io/file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +90,19 @@ Descriptor open_alone(const fs::path& beside, const fs::path& path) {
   }
 }
 
+/// Opens a regular file for reading; returns its descriptor and its size.
+std::pair<Descriptor, std::size_t> open_regular(const fs::path& path) {
+  // Without O_NONBLOCK, opening a pipe without a writer would block forever.
+  Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (file < 0) refuse("read", path);
+  struct stat status {};
+  if (::fstat(file, &status) != 0) refuse("read", path);
+  if (S_ISDIR(status.st_mode)) refuse("read", path, EISDIR);
+  if (!S_ISREG(status.st_mode))
+    fail("cannot read '{}': it is not a regular file", printable(path.native(), 500));
+  return {std::move(file), static_cast<std::size_t>(status.st_size)};
+}
+
 int open_folder_of(const fs::path& path) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -99,15 +113,8 @@ int open_folder_of(const fs::path& path) {
 }  // namespace
 
 std::vector<std::byte> read_file(const fs::path& path) {
-  // Without O_NONBLOCK, opening a pipe without a writer would block forever.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (file < 0) refuse("read", path);
-  struct stat status {};
-  if (::fstat(file, &status) != 0) refuse("read", path);
-  if (S_ISDIR(status.st_mode)) refuse("read", path, EISDIR);
-  if (!S_ISREG(status.st_mode))
-    fail("cannot read '{}': it is not a regular file", printable(path.native(), 500));
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
+  const auto [file, size] = open_regular(path);
+  std::vector<std::byte> bytes(size);
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got = ::read(file, bytes.data() + have, std::min(bytes.size() - have, kLongest));
@@ -119,6 +126,16 @@ std::vector<std::byte> read_file(const fs::path& path) {
     have += static_cast<std::size_t>(got);
   }
   return bytes;
+}
+
+MappedFile map_file(const fs::path& path) {
+  const auto [file, size] = open_regular(path);
+  if (size == 0) return {};  // a mapping has at least one byte
+  void* start = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file, 0);
+  if (start == MAP_FAILED) refuse("map", path);
+  const std::size_t length = size;
+  return {std::shared_ptr<const void>(start, [start, length](const void*) { ::munmap(start, length); }),
+          {static_cast<const std::byte*>(start), length}};
 }
 
 void write_file(const fs::path& given, std::span<const std::span<const std::byte>> parts) {
