@@ -2,8 +2,6 @@
 #include "nn/text/byte_pairs.hpp"
 
 #include <cstddef>
-#include <functional>
-#include <queue>
 #include <utility>
 
 #include "core/io/text.hpp"
@@ -49,10 +47,6 @@ bool BytePairs::has_marker(std::string_view piece) const {
                                       : piece.substr(0, marker_.size()) == marker_;
 }
 
-std::uint64_t BytePairs::both(std::int64_t left, std::int64_t right) {
-  return (static_cast<std::uint64_t>(left) << 32) | static_cast<std::uint64_t>(right);
-}
-
 std::int64_t BytePairs::number_of(std::string_view piece) {
   const auto [found, added] = numbers_.emplace(std::string(piece), static_cast<std::int64_t>(pieces_.size()));
   if (added) pieces_.emplace_back(piece);
@@ -77,8 +71,7 @@ bool BytePairs::add(std::string_view left, std::string_view right) {
                                        : std::string_view(merged).substr(inside);
   if (letters.find(marker_) != letters.npos) return false;
   const std::int64_t a = number_of(left), b = number_of(right);
-  if (knows(a, b)) return false;
-  rules_.emplace(both(a, b), Rule{size(), number_of(merged)});
+  if (!rules_.add(a, b, number_of(merged))) return false;
   merges_.push_back({std::string(left), std::string(right)});
   return true;
 }
@@ -91,54 +84,19 @@ Words BytePairs::split(const Words& words) const {
 }
 
 void BytePairs::split_word(Words& pieces, const std::string& word) const {
-  constexpr std::int64_t kNever = -1;  // a character that no merge contains
-  struct Part {
-    std::int64_t piece;
-    std::size_t before, after;  // indices of the neighbours; `after` of the last part is the number of parts
-    bool alive = true;
-  };
   Words characters = marked_characters(word, marked_, marker_);
-  std::vector<Part> parts;
-  parts.reserve(characters.size());
-  for (std::size_t i = 0; i < characters.size(); ++i) {
-    const auto found = numbers_.find(characters[i]);
-    parts.push_back({found == numbers_.end() ? kNever : found->second, i - 1, i + 1});
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(characters.size());
+  // A character that no merge contains gets the negative number -1 - index.
+  for (const std::string& character : characters) {
+    const auto found = numbers_.find(character);
+    numbers.push_back(found == numbers_.end() ? -1 - static_cast<std::int64_t>(numbers.size())
+                                              : found->second);
   }
-  struct Candidate {
-    Size rank;
-    std::size_t at;
-    std::int64_t left, right;
-    bool operator>(const Candidate& other) const {
-      return rank != other.rank ? rank > other.rank : at > other.at;
-    }
-  };
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
-  const auto look_at = [&](std::size_t at) {
-    if (at >= parts.size() || parts[at].after >= parts.size()) return;
-    const std::int64_t left = parts[at].piece, right = parts[parts[at].after].piece;
-    if (left == kNever || right == kNever) return;
-    const auto rule = rules_.find(both(left, right));
-    if (rule != rules_.end()) candidates.push({rule->second.rank, at, left, right});
-  };
-  for (std::size_t i = 0; i < parts.size(); ++i) look_at(i);
-  while (!candidates.empty()) {
-    const Candidate next = candidates.top();
-    candidates.pop();
-    Part& left = parts[next.at];
-    // Skip a candidate if another merge has changed its pair since.
-    if (!left.alive || left.piece != next.left || left.after >= parts.size()) continue;
-    Part& right = parts[left.after];
-    if (right.piece != next.right) continue;
-    left.piece = rules_.at(both(next.left, next.right)).merged;
-    right.alive = false;
-    left.after = right.after;
-    if (left.after < parts.size()) parts[left.after].before = next.at;
-    look_at(next.at);
-    if (next.at != 0) look_at(left.before);
-  }
-  for (std::size_t i = 0; i < parts.size(); i = parts[i].after)
-    pieces.push_back(parts[i].piece == kNever ? std::move(characters[i])
-                                              : pieces_[static_cast<std::size_t>(parts[i].piece)]);
+  merge_pairs(numbers, rules_);
+  for (const std::int64_t number : numbers)
+    pieces.push_back(number < 0 ? std::move(characters[static_cast<std::size_t>(-1 - number)])
+                                : pieces_[static_cast<std::size_t>(number)]);
 }
 
 Words BytePairs::join(const Words& pieces) const {

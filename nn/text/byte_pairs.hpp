@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/simd/view.hpp"
+#include "nn/text/merge_pairs.hpp"
 #include "nn/text/words.hpp"
 
 namespace tapestry {
@@ -71,17 +72,12 @@ class BytePairs {
 
  private:
   friend class BytePairLearner;
-  struct Rule {
-    Size rank;            // index among the merges
-    std::int64_t merged;  // number of the merged piece
-  };
 
   BytePairs(MarkedPiece marked, std::string marker);
   /// Appends a merge. Returns false if it can never be used: it is a duplicate, or one of its pieces is
   /// neither a character nor made by an earlier merge, or the marker would be inside the merged piece.
   bool add(std::string_view left, std::string_view right);
-  bool knows(std::int64_t left, std::int64_t right) const { return rules_.count(both(left, right)) != 0; }
-  static std::uint64_t both(std::int64_t left, std::int64_t right);
+  bool knows(std::int64_t left, std::int64_t right) const { return rules_.find(left, right) != nullptr; }
   std::int64_t number_of(std::string_view piece);
   bool has_marker(std::string_view piece) const;
   void split_word(Words& pieces, const std::string& word) const;
@@ -91,7 +87,7 @@ class BytePairs {
   std::vector<Merge> merges_;
   std::vector<std::string> pieces_;  // all pieces of merges, by number
   std::unordered_map<std::string, std::int64_t> numbers_;
-  std::unordered_map<std::uint64_t, Rule> rules_;  // key: numbers of both pieces
+  MergeRules rules_;  // of the numbers of pieces
 };
 
 /// Splits a word into characters, one piece each, with the last or first one marked. Throws Error if the word

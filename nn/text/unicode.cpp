@@ -1,4 +1,4 @@
-// Unicode decomposition and lower case, with the library utf8proc.
+// Unicode decomposition, lower case and character classes, with the library utf8proc.
 #include "nn/text/unicode.hpp"
 
 #include <utf8proc.h>
@@ -56,6 +56,30 @@ void append_lower_case(std::u32string& out, char32_t point) {
     out += {'i', 0x307};
   } else {
     out += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(point)));
+  }
+}
+
+CharacterClass character_class(char32_t point) {
+  const auto in = [point](char32_t first, char32_t last) { return point >= first && point <= last; };
+  if (in('a', 'z') || in('A', 'Z')) return CharacterClass::letter;
+  if (in('0', '9')) return CharacterClass::number;
+  if (in('\t', '\r') || point == ' ' || point == 0x85 || point == 0xA0 || point == 0x1680 ||
+      in(0x2000, 0x200A) || in(0x2028, 0x2029) || point == 0x202F || point == 0x205F || point == 0x3000)
+    return CharacterClass::space;
+  if (point < 0x80 || point > 0x10FFFF) return CharacterClass::other;
+  switch (utf8proc_category(static_cast<utf8proc_int32_t>(point))) {
+    case UTF8PROC_CATEGORY_LU:
+    case UTF8PROC_CATEGORY_LL:
+    case UTF8PROC_CATEGORY_LT:
+    case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO:
+      return CharacterClass::letter;
+    case UTF8PROC_CATEGORY_ND:
+    case UTF8PROC_CATEGORY_NL:
+    case UTF8PROC_CATEGORY_NO:
+      return CharacterClass::number;
+    default:
+      return CharacterClass::other;
   }
 }
 

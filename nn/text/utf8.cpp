@@ -8,6 +8,15 @@
 
 namespace tapestry {
 
+char32_t first_code_point(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const std::size_t length = utf8_length(text);
+  if (length <= 1) return byte(0);
+  char32_t point = byte(0) & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) point = (point << 6) | (byte(i) & 0x3FU);
+  return point;
+}
+
 std::u32string code_points_of(std::string_view text, std::string_view what) {
   std::u32string points;
   points.reserve(text.size());
@@ -22,9 +31,7 @@ std::u32string code_points_of(std::string_view text, std::string_view what) {
     if (length == 0)
       fail("{} must be UTF-8, got byte 0x{:02x} at position {} of {}; save or convert it as UTF-8", what,
            byte(0), at, text.size());
-    char32_t point = byte(0) & (0xFFU >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) point = (point << 6) | (byte(i) & 0x3FU);
-    points += point;
+    points += first_code_point(text.substr(at, length));
     at += length;
   }
   return points;

@@ -10,6 +10,9 @@ namespace tapestry {
 /// the text in the message ("the text to encode").
 std::u32string code_points_of(std::string_view text, std::string_view what = "the text");
 
+/// Returns the first code point of `text`, which must start with a valid UTF-8 character.
+char32_t first_code_point(std::string_view text);
+
 /// Appends one code point to `out` as UTF-8.
 void append_utf8(std::string& out, char32_t point);
 /// Returns code points as UTF-8.
