@@ -73,7 +73,8 @@ PreparedKV Attention::prepare_kept(const Tensor& keys, const Tensor& values, con
                                    Size first) const {
   const Mask live_queries = mask.defined() ? live_queries_of(mask) : Mask{};
   check_strict(live_queries, mask, "mask");
-  return {score_->prepare(positions_ ? positions_->rotate(keys, first) : keys), values, mask, live_queries};
+  return {score_->prepare(positions_ ? positions_->rotate_keys(keys, first) : keys), values, mask,
+          live_queries};
 }
 
 PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const {
@@ -113,7 +114,7 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
 
 Tensor Attention::rotated(const Tensor& query, const Mask& live_queries, Size first) const {
   const Tensor live = zero_masked(live_queries, query);
-  return positions_ ? positions_->rotate(live, first) : live;
+  return positions_ ? positions_->rotate_queries(live, first) : live;
 }
 
 Tensor Attention::scores_of(const Tensor& query, const Tensor& keys, const Mask& pairs,
