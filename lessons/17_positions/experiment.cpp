@@ -66,7 +66,7 @@ std::vector<double> best_map(const Namer& model, const kit::Options& options) {
   Tensor best;
   double most = -1;
   for (const TransformerBlock& block : model.encoder.stack.blocks) {
-    const WeightRecorder recorder(block.self.attention);  // records the weights during its lifetime
+    const WeightRecorder recorder(block.self->attention);  // records the weights during its lifetime
     model.encoder(strings.symbols);
     const Tensor maps = mean(recorder.weights().front(), {0});  // (heads, n, n)
     for (Size head = 0; head < maps.size(0); ++head) {

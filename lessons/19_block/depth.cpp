@@ -40,7 +40,7 @@ Depth look_into(const Parts& parts, const kit::Options& options) {
   }
   tape.backward(cross_entropy(model.answers(model.stack.norm ? (*model.stack.norm)(x) : x), cards.answers));
   for (const TransformerBlock& block : model.stack.blocks)
-    depth.gradient.push_back(gradient_norm({block.self.query.weight, block.self.key.weight}));
+    depth.gradient.push_back(gradient_norm({block.self->query.weight, block.self->key.weight}));
   return depth;
 }
 

@@ -31,7 +31,7 @@ kit::MapSeries series_of_heads(const LanguageModel& model) {
   }
   for (Size layer = 1; layer <= model.stack.blocks.size(); ++layer)
     series.choices[0].of.push_back(std::to_string(layer));
-  for (Size head = 1; head <= model.stack.blocks[0].self.options().heads; ++head)
+  for (Size head = 1; head <= model.stack.blocks[0].self->options().heads; ++head)
     series.choices[1].of.push_back(std::to_string(head));
   return series;
 }
@@ -45,7 +45,7 @@ Filmed::Filmed(const LanguageModel& model, const kit::Options& options)
 void Filmed::after(Size step, const LanguageModel& model) {
   film_.after(step, [&] {
     std::deque<WeightRecorder> recorders;  // they record the weights while they exist
-    for (const TransformerBlock& block : model.stack.blocks) recorders.emplace_back(block.self.attention);
+    for (const TransformerBlock& block : model.stack.blocks) recorders.emplace_back(block.self->attention);
     model(inputs_);
     std::vector<std::vector<double>> maps;
     for (const WeightRecorder& recorder : recorders) {

@@ -75,7 +75,7 @@ Tensor attend(const MultiHeadAttention& nn, const Tensor& asks, const Tensor& an
 
 Tensor block(const TransformerBlock& nn, Tensor x, const Mask& own, const Tensor& memory, const Mask& valid) {
   const Tensor asking = (*nn.self_norm)(x);
-  x = x + attend(nn.self, asking, asking, own);
+  x = x + attend(*nn.self, asking, asking, own);
   if (nn.cross) x = x + attend(*nn.cross, (*nn.cross_norm)(x), memory, valid);  // decoder only
   return x + (*nn.feed_forward)((*nn.feed_forward_norm)(x));
 }

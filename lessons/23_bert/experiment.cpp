@@ -22,7 +22,7 @@ namespace {
 Tensor weights_on(const MaskedModel& model, const Row& row) {
   std::vector<Tensor> layers;
   for (Size layer = 0; layer < model.encoder.stack.blocks.size(); ++layer) {
-    const WeightRecorder looked(model.encoder.stack.blocks[layer].self.attention);
+    const WeightRecorder looked(model.encoder.stack.blocks[layer].self->attention);
     model(batch_of({row}));
     layers.push_back(select(looked.weights().front(), 0, 0));
   }

@@ -97,7 +97,7 @@ void show_head(const Reader& reader, const std::string& text, const kit::Options
   double best = -1, on_specials = 0, heads = 0;
   const auto& blocks = reader.encoder->stack.blocks;
   for (Size layer = 0; layer < blocks.size(); ++layer) {
-    const WeightRecorder recorder(blocks[layer].self.attention);
+    const WeightRecorder recorder(blocks[layer].self->attention);
     (*reader.encoder)(Indices(ids, {1, length}));
     const Tensor weights = select(recorder.weights().front(), 0, 0);  // (heads, words, words)
     for (Size head = 0; head < weights.size(0); ++head, ++heads) {

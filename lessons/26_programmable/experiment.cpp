@@ -81,7 +81,7 @@ double learn_voices(const std::string& name, const Order& order, const kit::Opti
   const Text text = draw_voices(kit::Random(options.seed, 1'000'000), tested, kLong);
   const Evaluating evaluating(model);
   const Indices said = argmax(model(text.words));
-  if (learned) *learned = model.stack.blocks[0].self.attention.learned();
+  if (learned) *learned = model.stack.blocks[0].self->attention.learned();
   // By position 192 each voice has spoken 27 times.
   return kit::percent_equal(said.columns(kLate, kLong), text.answers.columns(kLate, kLong));
 }

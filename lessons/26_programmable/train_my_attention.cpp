@@ -192,7 +192,7 @@ void train_my_attention(Mechanism own, const std::string& name, const kit::Optio
     sizes.scale_words = false;
     LanguageModel model(sizes);
     learn(model, own.name, task, options, report);
-    kit::show_map(own, map, model.stack.blocks[0].self.attention.learned());
+    kit::show_map(own, map, model.stack.blocks[0].self->attention.learned());
   } else {
     OpenModel model(own, task.vocabulary, task.layers, task.longest);
     learn(model, own.name, task, options, report);

@@ -5,6 +5,7 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
+#include "core/ops/views.hpp"
 #include "nn/attention/masking.hpp"
 #include "nn/attention/weight_recorder.hpp"
 
@@ -36,7 +37,8 @@ PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows) 
           memory.mask.in_tiles()  // shared by all rows
               ? memory.mask
               : rows_of(memory.mask.mask(memory.keys.size(-2)), rows, memory.values.rank()),
-          rows_of(memory.live_queries, rows, memory.values.rank())};
+          rows_of(memory.live_queries, rows, memory.values.rank()),
+          memory.data.defined() ? embedding(memory.data, ids) : Tensor{}};
 }
 
 Attention::Attention(Parent parent, const ScoreFactory& score, AttentionOptions options)
@@ -46,7 +48,9 @@ Attention::Attention(Parent parent, const ScoreFactory& score, AttentionOptions 
       dropout_({*this, "dropout"}, options_.dropout),
       positions_(options_.positions.pairs
                      ? options_.positions.pairs({*this, "positions"}, options_.pair_shape)
-                     : ModulePtr<PairPositions>{}) {
+                     : ModulePtr<PairPositions>{}),
+      sink_(options_.learned_sink ? Parameter(*this, "sink", {options_.pair_shape.heads}, zeros)
+                                  : Parameter()) {
   if (options_.positions.input && !options_.positions.pairs)
     fail(
         "[attention{}] positions must be a scheme for pairs (rotary, alibi, …; nn/positions), got one that is added to "
@@ -97,9 +101,10 @@ void Attention::check_strict(const Mask& live_queries, const Mask& pairs, const 
       in_quotes(), empty, what, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
 }
 
-/// A scheme indexes a table by head: another number of heads would read out of bounds.
+/// A scheme indexes a table by head: another number of heads would read out of bounds. A sink has one score per head.
 void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
-  const std::optional<Size> wanted = positions_ ? positions_->heads() : std::nullopt;
+  std::optional<Size> wanted = positions_ ? positions_->heads() : std::nullopt;
+  if (sink_.defined()) wanted = sink_.size(0);
   if (!wanted) return;
   Size heads = 1;
   for (int back = 3; back < std::max(query.rank(), keys.rank()); ++back)
@@ -107,9 +112,9 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
         std::max(back <= query.rank() ? query.size(-back) : 1, back <= keys.rank() ? keys.size(-back) : 1);
   if (heads != *wanted)
     fail(
-        "[attention{}] query and keys (batch, heads…, time, width) must have the {} heads of the positions, got "
+        "[attention{}] query and keys (batch, heads…, time, width) must have the {} heads of the {}, got "
         "query {} and keys {} with {}; set AttentionOptions::pair_shape.heads",
-        in_quotes(), *wanted, describe(query), describe(keys), heads);
+        in_quotes(), *wanted, sink_.defined() ? "sink" : "positions", describe(query), describe(keys), heads);
 }
 
 Tensor Attention::rotated(const Tensor& query, const Mask& live_queries, Size first) const {
@@ -117,10 +122,10 @@ Tensor Attention::rotated(const Tensor& query, const Mask& live_queries, Size fi
   return positions_ ? positions_->rotate_queries(live, first) : live;
 }
 
-Tensor Attention::scores_of(const Tensor& query, const Tensor& keys, const Mask& pairs,
+Tensor Attention::scores_of(const Tensor& query, const PreparedKV& memory, const Mask& pairs,
                             ScoreState& state) const {
   state.mask = pairs;
-  Tensor scores = score_->score(query, keys, state);
+  Tensor scores = score_->score(query, memory.keys, state);
   if (positions_) {
     if (const Tensor order = positions_->score(query, scores.size(-1)); order.defined())
       scores = scores + order;
@@ -128,14 +133,15 @@ Tensor Attention::scores_of(const Tensor& query, const Tensor& keys, const Mask&
              mod && mod->defined())
       scores = mod->by_ops(scores, pairs);
   }
-  return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1)).by_ops(scores, pairs) : scores;
+  return score_mod_ ? (*score_mod_)(scores.size(-2), scores.size(-1), memory.data).by_ops(scores, pairs)
+                    : scores;
 }
 
 Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const PreparedKV& memory,
                                               ScoreState& state) const {
   const auto score = [&](const Mask& mask, const Mask& live_queries, ScoreState& next) {
     const Tensor asked = rotated(query, live_queries, state.step);
-    return ScoredPairs{asked, scores_of(asked, memory.keys, mask, next), mask, live_queries};
+    return ScoredPairs{asked, scores_of(asked, memory, mask, next), mask, live_queries};
   };
   ScoreState after = state;
   ScoredPairs pairs = score(memory.mask.mask(memory.keys.size(-2)), memory.live_queries, after);
@@ -150,6 +156,25 @@ Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const Prepare
   return pairs;
 }
 
+Tensor Attention::weights_of(const Tensor& scores, const Mask& pairs) const {
+  if (!sink_.defined()) return options_.normalise(scores, pairs);
+  Dims by_head = Dims::filled(scores.rank(), 1), column = scores.shape(), seen = scores.shape();
+  column.back() = seen.back() = 1;
+  for (int axis = 1; axis + 2 < scores.rank(); ++axis) by_head[axis] = scores.size(axis);
+  const Tensor with_sink = concat({scores, expand(reshape(sink_, by_head), column)}, -1);
+  Mask visible;
+  if (pairs.defined()) {
+    // The sink's column is visible to every query.
+    const Mask keys = pairs.expand(scores.shape(), "attention");
+    const std::vector<bool> may = keys.to_vector();
+    const Size count = scores.size(-1);
+    visible = Mask::from(column.count(), count + 1, [&](Size row, Size j) {
+                return j == count || may[static_cast<std::size_t>(row * count + j)];
+              }).reshape(with_sink.shape());
+  }
+  return slice(options_.normalise(with_sink, visible), -1, 0, scores.size(-1));
+}
+
 AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory,
                                       ScoreState& state) const {
   check_heads(query, memory.keys);
@@ -160,7 +185,7 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
       local_ ? (*local_)(pairs.query, pairs.scores, pairs.mask, state.step) : Window{pairs.mask};
   if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
   // 3. Normalise: turn scores into weights. In local-p they fade towards the window's edge.
-  const Tensor weights = window.fade(options_.normalise(pairs.scores, window.mask));
+  const Tensor weights = window.fade(weights_of(pairs.scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
   // 5. Weighted sum of the values.
@@ -189,9 +214,10 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const
   }
   if (score_mod_) {
     if (options.score.defined()) return {};  // tiles support only one
-    options.score = (*score_mod_)(queries, keys);
+    options.score = (*score_mod_)(queries, keys, memory.data);
   }
   options.mask = memory.mask;
+  if (sink_.defined()) options.sink = tapestry::learned(sink_);
   return options;
 }
 
@@ -211,6 +237,10 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
 
 std::vector<Tensor> Attention::learned() const {
   return score_mod_ ? score_mod_->parameters() : std::vector<Tensor>{};
+}
+
+Tensor Attention::data_of(const Tensor& input) const {
+  return score_mod_ ? score_mod_->data(input) : Tensor{};
 }
 
 }  // namespace tapestry

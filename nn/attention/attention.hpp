@@ -14,6 +14,8 @@
 //                                            attention(query, keys, values, Mask::causal(n, n));
 //     position information               a PositionScheme (nn/positions/scheme.hpp)
 //                                            options.positions = rotary();
+//     anything else                      a SelfAttention, in the models (self_attention.hpp)
+//                                            options.block.attention = self_attention<MyAttention>(width);
 //
 // You can combine them. They apply in this order: rotary positions rotate queries and keys, the score compares queries
 // with keys, position schemes add biases to the scores, score_mod changes the scores, the mask hides pairs, and the
@@ -48,6 +50,9 @@ struct AttentionOptions {
   /// the input, such as sinusoidal(), must be applied by the model; passing one here throws.
   PositionScheme positions = {};
   PairShape pair_shape = {};
+  /// Adds a key with value 0 and one learned score for each head of `pair_shape`, so that a query can attend to nothing
+  /// (OpenAI 2025, gpt-oss; Xiao et al. 2023). It takes part in every normaliser, and has no weight in the result.
+  bool learned_sink = false;
 };
 
 /// Keys and values prepared once for any number of queries.
@@ -61,6 +66,8 @@ struct PreparedKV {
   AttendMask mask;
   /// (…, Tq, 1): true for queries with at least one visible key; undefined if every query has one.
   Mask live_queries;
+  /// Numbers of each key for a score_mod that depends on the layer's input, (B, Tk, n); undefined without one.
+  Tensor data = {};
 };
 
 /// Reorders batch rows: row i of the result is row rows[i] of `memory`. Beam search uses this to copy and drop
@@ -123,6 +130,11 @@ class Attention : public Module {
   ModulePtr<PairPositions>& positions() { return positions_; }
   /// Returns the learned parameters of score_mod, in the order of their declaration; empty without a score_mod.
   std::vector<Tensor> learned() const;
+  /// Returns the numbers that score_mod computes for each token of the layer's input (B, T, width); undefined without
+  /// LearnedScoreMod::data.
+  Tensor data_of(const Tensor& input) const;
+  /// Returns the learned scores of the sink, (heads); undefined without AttentionOptions::learned_sink.
+  const Parameter& sink() const { return sink_; }
 
  private:
   /// The scores of all pairs, and the mask of visible pairs.
@@ -134,7 +146,9 @@ class Attention : public Module {
   };
   ScoredPairs score_pairs(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   /// Returns the scores with the terms of the positions and of score_mod.
-  Tensor scores_of(const Tensor& query, const Tensor& keys, const Mask& pairs, ScoreState& state) const;
+  Tensor scores_of(const Tensor& query, const PreparedKV& memory, const Mask& pairs, ScoreState& state) const;
+  /// Returns the weights of the keys, normalised together with the sink if there is one.
+  Tensor weights_of(const Tensor& scores, const Mask& pairs) const;
   /// Returns the query, with rows without visible keys set to 0, rotated by the positions.
   Tensor rotated(const Tensor& query, const Mask& live_queries, Size first) const;
   /// Returns the options for attend(), or nothing if this call must use plain ops.
@@ -149,6 +163,7 @@ class Attention : public Module {
   std::optional<LocalWindow> local_;
   ModulePtr<PairPositions> positions_;
   std::optional<ProgrammedScore> score_mod_;
+  Parameter sink_;
 };
 
 }  // namespace tapestry

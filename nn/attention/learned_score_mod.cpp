@@ -9,8 +9,24 @@ ProgrammedScore::ProgrammedScore(Parent parent, const LearnedScoreMod& program)
     parameters_.emplace_back(*this, one.name, one.shape, one.first);
 }
 
-ScoreMod ProgrammedScore::operator()(Size queries, Size keys) const {
-  return program_.make({parameters_.begin(), parameters_.end()}, queries, keys);
+ScoreMod ProgrammedScore::operator()(Size queries, Size keys, const Tensor& data) const {
+  std::vector<Tensor> parameters(parameters_.begin(), parameters_.end());
+  if (needs_data()) {
+    if (!data.defined())
+      fail("[score_mod{}] data needs the layer's input; use it in MultiHeadAttention or TransformerBlock",
+           in_quotes());
+    parameters.push_back(data);
+  }
+  return program_.make(parameters, queries, keys);
+}
+
+Tensor ProgrammedScore::data(const Tensor& input) const {
+  if (!needs_data()) return {};
+  Tensor data = program_.data({parameters_.begin(), parameters_.end()}, input);
+  if (data.rank() != 3 || data.size(0) != input.size(0) || data.size(1) != input.size(1))
+    fail("[score_mod{}] data must be (batch, time, n) with the batch and time of the input, got {} from {}",
+         in_quotes(), describe(data), describe(input));
+  return data;
 }
 
 }  // namespace tapestry

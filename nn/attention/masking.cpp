@@ -1,6 +1,7 @@
 #include "nn/attention/masking.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/ops/pointwise.hpp"
 #include "core/tensor/create.hpp"
@@ -38,6 +39,17 @@ Mask live_keys_of(const Mask& mask, const Dims& keys) {
 
 Tensor zero_masked(const Mask& mask, const Tensor& x) {
   return mask.defined() ? where(mask, x, scalar(0, x.dtype())) : x;
+}
+
+Mask same_document(const Indices& documents) {
+  if (documents.rank() != 2)
+    fail("[same_document] documents must be (batch, time), got {}", to_string(documents.shape()));
+  const Size batch = documents.shape()[0], time = documents.shape()[1];
+  const std::vector<std::int64_t> ids = documents.to_vector();
+  const auto id = [&](Size row, Size t) { return ids[static_cast<std::size_t>(row * time + t)]; };
+  return Mask::from(batch * time, time,
+                    [&](Size at, Size j) { return id(at / time, at % time) == id(at / time, j); })
+      .reshape({batch, time, time});
 }
 
 Mask live_queries_of(const Mask& mask) {

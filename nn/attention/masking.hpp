@@ -14,6 +14,10 @@ Mask live_keys_of(const Mask& mask, const Dims& keys);
 /// 0 · NaN is NaN, in the sum over values and in the gradients of the score.
 Tensor zero_masked(const Mask& mask, const Tensor& x);
 
+/// Returns (B, T, T) for document numbers (B, T): true for pairs of tokens of one document, for documents that are
+/// packed into one row.
+Mask same_document(const Indices& documents);
+
 /// Returns (…, Tq, 1): true for queries that may see some key. Returns no mask if every query does.
 Mask live_queries_of(const Mask& mask);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/ops/arithmetic.hpp"
+#include "core/ops/pointwise.hpp"
 #include "core/ops/views.hpp"
 #include "nn/attention/masking.hpp"
 
@@ -75,7 +77,30 @@ MultiHeadAttention::MultiHeadAttention(Parent parent, const MultiHeadOptions& op
             options_.key_heads * options_.value_head_width,
             options_.bias},
       output{{*this, "output"}, options_.heads * options_.value_head_width, options_.width, options_.bias},
-      attention{{*this, "attention"}, options_.score, options_.attend} {}
+      attention{{*this, "attention"}, options_.score, options_.attend} {
+  if (options_.output_gate)
+    gate.emplace(Parent{*this, "gate"}, options_.width, options_.heads * options_.value_head_width,
+                 Bias::yes);
+  if (options_.qk_norm) {
+    query_norm.emplace(Parent{*this, "query_norm"}, options_.head_width, options_.qk_norm_epsilon);
+    key_norm.emplace(Parent{*this, "key_norm"}, options_.head_width, options_.qk_norm_epsilon);
+  }
+}
+
+Mask MultiHeadAttention::with_head_axes(const Mask& mask) const {
+  if (!mask.defined()) return mask;
+  if (mask.rank() < 2 || mask.rank() > 4)
+    fail(
+        "[multi_head{}] mask must be (queries, keys), (batch, queries, keys) or (batch, heads, queries, "
+        "keys), got {}",
+        in_quotes(), to_string(mask.shape()));
+  const Size groups = options_.key_heads, per_group = options_.heads / groups;
+  // One axis for the heads; two if they are grouped.
+  const Mask pairs = mask.rank() == 3 ? mask.unsqueeze(1) : mask;
+  if (per_group > 1 && mask.rank() == 4 && mask.shape()[1] == options_.heads)
+    return mask.reshape({mask.shape()[0], groups, per_group, mask.shape()[2], mask.shape()[3]});
+  return per_group > 1 && pairs.rank() == 4 ? pairs.unsqueeze(2) : pairs;
+}
 
 PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask,
                                        Size first) const {
@@ -85,29 +110,27 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
     fail("[multi_head{}] keys and values must agree in batch and time, got {} and {}", in_quotes(),
          describe(keys), describe(values));
   const Size groups = options_.key_heads, per_group = options_.heads / groups;
-  Mask pairs = mask;
-  if (mask.defined()) {
-    if (mask.rank() < 2 || mask.rank() > 4)
-      fail(
-          "[multi_head{}] mask must be (queries, keys), (batch, queries, keys) or (batch, heads, queries, "
-          "keys), got {}",
-          in_quotes(), to_string(mask.shape()));
-    // One axis for the heads; two if they are grouped.
-    if (mask.rank() == 3) pairs = mask.unsqueeze(1);
-    if (per_group > 1 && mask.rank() == 4 && mask.shape()[1] == options_.heads)
-      pairs = mask.reshape({mask.shape()[0], groups, per_group, mask.shape()[2], mask.shape()[3]});
-    else if (per_group > 1 && pairs.rank() == 4)
-      pairs = pairs.unsqueeze(2);
-  }
+  const Mask pairs = with_head_axes(mask);
   const Tensor live = keep_live(pairs, keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
   Tensor for_keys = part(key(live), groups, 1);
+  if (key_norm) for_keys = (*key_norm)(for_keys);
   Tensor for_values = part(value(one_sequence ? live : keep_live(pairs, values)), groups, 1);
   if (per_group > 1) {
     for_keys = unsqueeze(for_keys, 2);
     for_values = unsqueeze(for_values, 2);
   }
-  return attention.prepare_kept(for_keys, for_values, pairs, first);
+  PreparedKV memory = attention.prepare_kept(for_keys, for_values, pairs, first);
+  memory.data = attention.data_of(live);
+  return memory;
+}
+
+PreparedKV MultiHeadAttention::with_mask(const PreparedKV& memory, const Mask& mask) const {
+  if (!mask.defined()) return {memory.keys, memory.values, {}, {}, memory.data};
+  const Mask pairs = with_head_axes(mask);
+  const Mask live = live_keys_of(pairs, memory.keys.shape());
+  return {zero_masked(live, memory.keys), zero_masked(live, memory.values), pairs, live_queries_of(pairs),
+          memory.data};
 }
 
 PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
@@ -127,13 +150,19 @@ Tensor MultiHeadAttention::by_heads(const Tensor& queries, const PreparedKV& mem
     fail(
         "[multi_head{}] queries must have the batch size of the memory, or one of them 1, got {} and batch size {}",
         in_quotes(), describe(queries), batch);
-  return part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
+  const Tensor heads = part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
+  return query_norm ? (*query_norm)(heads) : heads;
+}
+
+Tensor MultiHeadAttention::joined(const Tensor& heads, const Tensor& queries) const {
+  const Tensor contexts = join(heads);
+  return output(gate ? contexts * sigmoid((*gate)(queries)) : contexts);
 }
 
 Tensor MultiHeadAttention::context(const Tensor& queries, const PreparedKV& memory, Size first) const {
   ScoreState state;
   state.step = first;
-  return output(join(attention.context(by_heads(queries, memory), memory, state)));
+  return joined(attention.context(by_heads(queries, memory), memory, state), queries);
 }
 
 AttentionOutput MultiHeadAttention::operator()(const Tensor& queries, const PreparedKV& memory,
@@ -141,7 +170,7 @@ AttentionOutput MultiHeadAttention::operator()(const Tensor& queries, const Prep
   ScoreState state;
   state.step = first;
   AttentionOutput looked = attention(by_heads(queries, memory), memory, state);
-  looked.context = output(join(looked.context));
+  looked.context = joined(looked.context, queries);
   if (looked.weights.rank() == 5)
     looked.weights = reshape(
         looked.weights, {looked.weights.size(0), options_.heads, queries.size(1), looked.weights.size(-1)});

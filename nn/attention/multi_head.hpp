@@ -2,8 +2,11 @@
 // own projections.
 #pragma once
 
+#include <optional>
+
 #include "nn/attention/attention.hpp"
 #include "nn/linear.hpp"
+#include "nn/norm.hpp"
 
 namespace tapestry {
 
@@ -23,11 +26,18 @@ struct MultiHeadOptions {
   /// No query sees a later key. Passed to `attend.positions` only; the caller provides the mask.
   bool causal = false;
   ScoreFactory score = scaled_dot();  // compares queries and keys within a head
+  /// Applies an RMSNorm with a learned gain (d_k) to each query and key of a head, before rotary positions (QK-norm;
+  /// Henry et al. 2020, Dehghani et al. 2023), with ε.
+  bool qk_norm = false;
+  double qk_norm_epsilon = 1e-6;  // ε of qk_norm
+  /// Multiplies the heads' results by sigmoid(W^G x + b^G), element by element, before W^O; x is the input of the
+  /// queries (gated attention, Qiu et al. 2025, G1).
+  bool output_gate = false;
   /// Normaliser, dropout of weights, strict mode, positions.
   AttentionOptions attend = {};
 };
 
-/// head_i = attend(Q W_i^Q, K W_i^K, V W_i^V), result = concat(heads) W^O. The heads are strided views of one
+/// head_i = attend(Q W_i^Q, K W_i^K, V W_i^V), result = concat(heads) W^O, with a gate and QK-norm if wanted. The heads are strided views of one
 /// product each; splitting and joining them copies nothing.
 class MultiHeadAttention : public Module {
  public:
@@ -39,6 +49,10 @@ class MultiHeadAttention : public Module {
   /// no query of any head may see have no effect. The keys are at positions `first`, `first` + 1, …
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}, Size first = 0) const;
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
+
+  /// Returns keys, values and data from earlier calls of prepare(), joined along time, with a mask. The same mask shapes
+  /// and guarantees as in prepare(); the keys are not rotated again.
+  PreparedKV with_mask(const PreparedKV& memory, const Mask& mask) const;
 
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). For windows and rotary
   /// positions, the queries are at positions `first`, `first` + 1, …; schemes of distances (Shaw, T5, ALiBi)
@@ -63,6 +77,10 @@ class MultiHeadAttention : public Module {
   /// Returns the queries of each head, (B, heads…, Tq, d). Throws if their batch size does not fit the
   /// memory's.
   Tensor by_heads(const Tensor& queries, const PreparedKV& memory) const;
+  /// Returns the mask with the axes of the heads, grouped as the keys are.
+  Mask with_head_axes(const Mask& mask) const;
+  /// Returns concat(heads) W^O of the heads' results (B, heads…, Tq, d_v), gated by the queries' input.
+  Tensor joined(const Tensor& heads, const Tensor& queries) const;
 
   MultiHeadOptions options_;  // declared before the layers, which are built from it
 
@@ -73,6 +91,10 @@ class MultiHeadAttention : public Module {
   /// Attention within each head. A WeightRecorder on it records all heads, grouped ones as (B, key_heads,
   /// H / key_heads, Tq, Tk).
   Attention attention;
+  /// W^G and b^G (H · d_v, width) of output_gate; empty without it.
+  std::optional<Linear> gate;
+  /// Norms of each query and key, with gains (d_k) that all heads share; empty without qk_norm.
+  std::optional<RMSNorm> query_norm, key_norm;
 };
 
 }  // namespace tapestry

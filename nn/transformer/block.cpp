@@ -18,8 +18,45 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
     attention.causal = kind.causal;
     attention.attend.positions.pairs = kind.positions.pairs;
     attention.attend.score_mod = options.score_mod;
+    attention.attend.learned_sink = options.learned_sink;
+    attention.output_gate = options.output_gate;
+    attention.qk_norm = options.qk_norm;
+    attention.qk_norm_epsilon = options.epsilon;
   }
   return attention;
+}
+
+/// An option of the self-attention that it replaces would be ignored silently.
+void check_own(const BlockOptions& options, const BlockKind& kind, const std::string& name) {
+  const char* const unused = kind.positions.pairs     ? "positions for pairs (rotary, alibi, …)"
+                             : options.score_mod.make ? "score_mod"
+                             : options.learned_sink   ? "learned_sink"
+                             : options.output_gate    ? "output_gate"
+                             : options.qk_norm        ? "qk_norm"
+                                                      : nullptr;
+  if (unused)
+    fail(
+        "[block{0}] {1} must not be set together with BlockOptions::attention, which replaces the layer that has it; "
+        "compute {1} in your own attention",
+        name, unused);
+}
+
+/// Self-attention of the last tokens, x (B, Tq, width), with all tokens. The cache may be null.
+Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const CausalPairs& pairs,
+                      KeyValueCache* cache) {
+  if (!cache) {
+    PreparedKV own = self.prepare(x, x, pairs.given().defined() ? pairs.mask() : Mask{});
+    if (!pairs.given().defined()) own.mask = pairs.for_attend();
+    return self.context(x, own);
+  }
+  const PreparedKV added = self.prepare(x, x, Mask{}, pairs.first());
+  cache->append(added.keys, added.values, added.data);
+  PreparedKV all{cache->keys(), cache->values(), {}, {}, cache->data()};
+  if (pairs.given().defined())
+    all = self.with_mask(all, pairs.mask());
+  else
+    all.mask = pairs.for_attend();
+  return self.context(x, all, pairs.first());
 }
 
 }  // namespace
@@ -36,11 +73,19 @@ Tensor Norm::operator()(const Tensor& x) const { return layer_ ? (*layer_)(x) : 
 
 TransformerBlock::TransformerBlock(Parent parent, const BlockOptions& options, const BlockKind& kind)
     : Module(std::move(parent)),
-      self{{*this, "self"}, attention_options(options, kind, 0)},
+      self(options.attention ? std::optional<MultiHeadAttention>()
+                             : std::optional<MultiHeadAttention>(std::in_place, Parent{*this, "self"},
+                                                                 attention_options(options, kind, 0))),
+      own(options.attention ? options.attention({*this, "self"}) : ModulePtr<SelfAttention>()),
       dropout{{*this, "dropout"}, options.dropout},
       norm_place_(options.norm_place),
       residual_(options.residual),
-      causal_(kind.causal) {
+      rule_{kind.causal, options.window, options.sinks} {
+  if (options.attention) check_own(options, kind, in_quotes());
+  if (options.attention && !own)
+    fail("[block{}] BlockOptions::attention must return a layer, got none; use self_attention<…>()",
+         in_quotes());
+  [[maybe_unused]] const CausalPairs checked(rule_, 0, 0);
   const auto norm = [&](std::optional<Norm>& place_of, const char* name) {
     if (norm_place_ != NormPlace::none)
       place_of.emplace(Parent{*this, name}, options.norm, options.width, options.epsilon);
@@ -80,24 +125,18 @@ Tensor TransformerBlock::run(const Tensor& x, const PreparedKV* memory, const Se
 
 Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const PreparedKV* memory) const {
   return run(x, memory, [&](const Tensor& in) {
-    const Size words = in.size(1);
-    const bool causal = causal_ && words > 1;
-    PreparedKV own =
-        self.prepare(in, in, causal && mask.defined() ? Mask::causal(words, words) & mask : mask);
-    if (causal && !mask.defined()) own.mask = BlockMask::causal(words, words);
-    return self.context(in, own);
+    const CausalPairs pairs(rule_, in.size(1), in.size(1), mask);
+    return own ? (*own)(in, pairs) : attend_to_text(*self, in, pairs, nullptr);
   });
 }
 
-Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory) const {
-  if (!causal_) fail("[block{}] the block must be causal to use a cache; set BlockKind::causal", in_quotes());
+Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory,
+                                    const Mask& mask) const {
+  if (!rule_.causal)
+    fail("[block{}] the block must be causal to use a cache; set BlockKind::causal", in_quotes());
   return run(x, memory, [&](const Tensor& in) {
-    const Size first = cache.length();
-    const PreparedKV added = self.prepare(in, in, Mask{}, first);
-    cache.append(added.keys, added.values);
-    PreparedKV all{cache.keys(), cache.values(), {}, {}};
-    if (in.size(1) > 1) all.mask = BlockMask::causal(in.size(1), cache.length());
-    return self.context(in, all, first);
+    const CausalPairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask);
+    return own ? own->next(in, pairs, cache) : attend_to_text(*self, in, pairs, &cache);
   });
 }
 

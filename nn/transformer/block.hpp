@@ -8,6 +8,7 @@
 #include "nn/norm.hpp"
 #include "nn/transformer/cache.hpp"
 #include "nn/transformer/feed_forward.hpp"
+#include "nn/transformer/self_attention.hpp"
 
 namespace tapestry {
 
@@ -42,6 +43,14 @@ struct BlockOptions {
   Normaliser normalise = softmax_weights;
   /// Set to false to leave a part out and see its effect.
   bool feed_forward = true, residual = true;
+  /// Sliding window of the self-attention and first keys that every query sees, as in PairRule; 0: no window.
+  Size window = 0, sinks = 0;
+  /// Self-attention: a learned sink in each head (AttentionOptions), a gate of the heads' results and QK-norm
+  /// (MultiHeadOptions), whose ε is `epsilon`.
+  bool learned_sink = false, output_gate = false, qk_norm = false;
+  /// Replaces the self-attention, as in self_attention<MyAttention>(args…). The options that describe the heads, the
+  /// score and the weights then apply to cross-attention alone; those that have no effect must have their defaults.
+  SelfAttentionFactory attention = {};
 };
 
 /// A LayerNorm or an RMSNorm.
@@ -77,11 +86,15 @@ class TransformerBlock : public Module {
   /// causal mask. `memory`: keys and values from cross.prepare(), if and only if the block has `cross`;
   /// throws otherwise.
   Tensor operator()(const Tensor& x, const Mask& mask = {}, const PreparedKV* memory = nullptr) const;
-  /// Same, for tokens that follow those in the cache; their keys and values are appended. Throws unless the
-  /// block is causal.
-  Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr) const;
+  /// Same, for tokens that follow those in the cache; their keys and values are appended. The mask is for these
+  /// queries and all keys so far, (…, T, length). Throws unless the block is causal.
+  Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr,
+                    const Mask& mask = {}) const;
 
-  MultiHeadAttention self;
+  /// Self-attention; empty if `own` replaces it.
+  std::optional<MultiHeadAttention> self;
+  /// Self-attention made by BlockOptions::attention, named "self" too; empty without one.
+  ModulePtr<SelfAttention> own;
   std::optional<MultiHeadAttention> cross;
   std::optional<FeedForward> feed_forward;
   /// Norms before or after `self`, `cross` and `feed_forward`; empty without that part, or for
@@ -96,7 +109,8 @@ class TransformerBlock : public Module {
   Tensor run(const Tensor& x, const PreparedKV* memory, const Self& attend) const;
 
   NormPlace norm_place_;
-  bool residual_, causal_;
+  bool residual_;
+  PairRule rule_;
 };
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 #include "nn/transformer/cache.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
@@ -41,30 +42,53 @@ Tensor copy_of(const Tensor& store, Size filled) {
   return copy;
 }
 
+void check_no_tape() {
+  if (Tape::active()) fail("[cache] a cache must be used without a tape; end the tape's scope first");
+}
+
 }  // namespace
 
 KeyValueCache::KeyValueCache(const KeyValueCache& other)
     : capacity_(other.capacity_),
       length_(other.length_),
       keys_(copy_of(other.keys_, length_)),
-      values_(copy_of(other.values_, length_)) {}
+      values_(copy_of(other.values_, length_)),
+      data_(copy_of(other.data_, length_)) {
+  for (const Tensor& part : other.state_) {
+    Tensor copy = Tensor::uninitialised(part.shape(), part.dtype());
+    assign(copy, part);
+    state_.push_back(copy);
+  }
+}
 
-void KeyValueCache::append(const Tensor& keys, const Tensor& values) {
-  if (Tape::active()) fail("[cache] a cache must be used without a tape; end the tape's scope first");
+void KeyValueCache::append(const Tensor& keys, const Tensor& values, const Tensor& data) {
+  check_no_tape();
+  if (length_ > 0 &&
+      (!keys_.defined() || values.defined() != values_.defined() || data.defined() != data_.defined()))
+    fail("[cache] each call must append the same parts (keys, values, data), got others than before");
   const Size added = keys.size(-2);
   while (length_ + added > capacity_) capacity_ = std::max<Size>(1, 2 * capacity_);
   write(keys_, keys, length_, capacity_);
-  write(values_, values, length_, capacity_);
+  if (values.defined()) write(values_, values, length_, capacity_);
+  if (data.defined()) write(data_, data, length_, capacity_);
   length_ += added;
 }
 
-Tensor KeyValueCache::keys() const { return places(keys_, 0, length_); }
-Tensor KeyValueCache::values() const { return places(values_, 0, length_); }
+Tensor KeyValueCache::keys() const { return keys_.defined() ? places(keys_, 0, length_) : keys_; }
+Tensor KeyValueCache::values() const { return values_.defined() ? places(values_, 0, length_) : values_; }
+Tensor KeyValueCache::data() const { return data_.defined() ? places(data_, 0, length_) : data_; }
+
+void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
+  check_no_tape();
+  state_ = std::move(state);
+  length_ += added;
+}
 
 void KeyValueCache::keep_rows(const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
-  for (Tensor* store : {&keys_, &values_})
+  for (Tensor* store : {&keys_, &values_, &data_})
     if (store->defined()) *store = embedding(*store, ids);
+  for (Tensor& part : state_) part = embedding(part, ids);
 }
 
 }  // namespace tapestry

@@ -1,4 +1,5 @@
-// The KV cache: keys and values of the tokens so far, so that each new token costs one query.
+// The KV cache: keys and values of the tokens so far, so that each new token costs one query. A layer of another
+// kind stores its inputs there, or a state of constant size.
 #pragma once
 
 #include <vector>
@@ -22,18 +23,27 @@ class KeyValueCache {
 
   /// Returns the number of filled positions.
   Size length() const { return length_; }
-  /// Appends keys (B, heads…, T, d_k) and values (B, heads…, T, d_v). Throws if the batch, heads, width or
-  /// type differs from before, or if a tape is active.
-  void append(const Tensor& keys, const Tensor& values);
-  /// keys() and values() return all so far, (B, heads…, length, d), as views of this cache's memory.
+  /// Appends keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and numbers of each token (B, T, n). A layer
+  /// may use only the first of them. Throws if the batch, heads, width or type differs from before, or if a tape
+  /// is active.
+  void append(const Tensor& keys, const Tensor& values = {}, const Tensor& data = {});
+  /// keys(), values() and data() return all so far, (B, heads…, length, d), as views of this cache's memory;
+  /// undefined if none were appended.
   Tensor keys() const;
   Tensor values() const;
+  Tensor data() const;
+  /// Replaces the state of a layer whose memory has constant size, tensors (B, …), after `added` more tokens.
+  /// Throws if a tape is active.
+  void set_state(std::vector<Tensor> state, Size added);
+  /// Returns the state; empty before the first token.
+  const std::vector<Tensor>& state() const { return state_; }
   /// Makes row i the former row rows[i], for a search that copies and drops hypotheses.
   void keep_rows(const std::vector<Size>& rows);
 
  private:
   Size capacity_ = 0, length_ = 0;
-  Tensor keys_, values_;  // (B, heads…, capacity, d)
+  Tensor keys_, values_, data_;  // (B, heads…, capacity, d)
+  std::vector<Tensor> state_;
 };
 
 }  // namespace tapestry

@@ -43,10 +43,12 @@ LanguageModel::LanguageModel(Parent parent, const TransformerOptions& options)
   if (options.tied) output.weight.tie(input.words.weight);
 }
 
-Tensor LanguageModel::operator()(const Indices& ids) const { return output(stack(input(ids))); }
+Tensor LanguageModel::operator()(const Indices& ids, const Mask& mask) const {
+  return output(stack(input(ids), mask));
+}
 
-Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache) const {
-  return output(stack(input(ids, cache.length()), cache));
+Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache, const Mask& mask) const {
+  return output(stack(input(ids, cache.length()), cache, {}, mask));
 }
 
 std::unique_ptr<AutoregressiveModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {

@@ -14,11 +14,12 @@ class LanguageModel : public Module {
   LanguageModel(Parent parent, const TransformerOptions& options);
   explicit LanguageModel(const TransformerOptions& options) : LanguageModel(Parent{}, options) {}
 
-  /// ids (B, T) → logits (B, T, vocabulary); those at t predict token t + 1.
-  Tensor operator()(const Indices& ids) const;
+  /// ids (B, T) → logits (B, T, vocabulary); those at t predict token t + 1. `mask` hides pairs in addition to the
+  /// causal mask, such as same_document() for packed documents; it broadcasts to (B, T, T).
+  Tensor operator()(const Indices& ids, const Mask& mask = {}) const;
   /// Same, for tokens that follow those in the cache, which cache() creates. The logits equal those of the
-  /// whole text, however it is split.
-  Tensor operator()(const Indices& ids, StackCache& cache) const;
+  /// whole text, however it is split. `mask` is for these tokens and all tokens so far, (B, T, length).
+  Tensor operator()(const Indices& ids, StackCache& cache, const Mask& mask = {}) const;
   StackCache cache(Size capacity) const { return stack.cache(capacity); }
 
   /// Reads all tokens of the prompt (B, T) but the last, and returns a model that continues from the last:

@@ -12,9 +12,12 @@ TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOption
   if (layers < 1) fail("[stack{}] layers must be at least 1, got {}", in_quotes(), layers);
   if (options.norm_place == NormPlace::pre)
     norm.emplace(Parent{*this, "norm"}, options.norm, options.width, options.epsilon);
-  for (Size i = 1; i < layers; ++i)
-    if (ModulePtr<PairPositions>& positions = blocks[i].self.attention.positions())
-      positions->share(*blocks[0].self.attention.positions());
+  for (Size i = 1; i < layers; ++i) {
+    if (blocks[i].own)
+      blocks[i].own->share(*blocks[0].own);
+    else if (ModulePtr<PairPositions>& positions = blocks[i].self->attention.positions())
+      positions->share(*blocks[0].self->attention.positions());
+  }
 }
 
 const PreparedKV* TransformerStack::memory_of(std::span<const PreparedKV> memories, Size block) const {
@@ -30,12 +33,13 @@ Tensor TransformerStack::operator()(Tensor x, const Mask& mask, std::span<const 
   return norm ? (*norm)(x) : x;
 }
 
-Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories) const {
+Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories,
+                                    const Mask& mask) const {
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
     fail("[stack{}] the cache must have one layer for each block, got {} blocks and {} layers; use cache()",
          in_quotes(), blocks.size(), cache.layers.size());
   for (Size i = 0; i < blocks.size(); ++i)
-    x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i));
+    x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i), mask);
   return norm ? (*norm)(x) : x;
 }
 

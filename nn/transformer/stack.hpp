@@ -19,7 +19,7 @@ struct StackCache {
 };
 
 /// x → block → … → block, then a norm if the blocks are pre-norm. Position parameters that a scheme shares
-/// among layers are tied.
+/// among layers are tied, and those of SelfAttention::share().
 class TransformerStack : public Module {
  public:
   TransformerStack(Parent parent, Size layers, const BlockOptions& options, const BlockKind& kind);
@@ -29,8 +29,9 @@ class TransformerStack : public Module {
   /// x (B, T, width) → (B, T, width). `memories`: keys and values for each block's cross-attention, from
   /// attend_to(), or none.
   Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const PreparedKV> memories = {}) const;
-  /// Same, for tokens that follow those in the cache.
-  Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {}) const;
+  /// Same, for tokens that follow those in the cache. The mask is for these queries and all keys so far.
+  Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {},
+                    const Mask& mask = {}) const;
 
   /// Prepares another sequence (B, S, memory_width) for every block, once.
   PoolVector<PreparedKV> attend_to(const Tensor& memory, const ValidLengths& lengths) const;

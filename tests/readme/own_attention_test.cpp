@@ -1,4 +1,4 @@
-// The README's program with a score of one's own in a language model: it runs, and its loss falls.
+// Programs of the pages that have a score or an attention of their own in a language model.
 #include "tests/catch.hpp"
 
 #define main own_attention  // called below
@@ -44,3 +44,41 @@ int main() {
 #undef main
 
 TEST_CASE("the README's language model with a score of one's own learns") { CHECK(own_attention() == 0); }
+
+// README
+struct Differential : SelfAttention {
+  Differential(Parent parent, Size width)
+      : SelfAttention(std::move(parent)),
+        q1{{*this, "q1"}, width, width, Bias::no},
+        k1{{*this, "k1"}, width, width, Bias::no},
+        q2{{*this, "q2"}, width, width, Bias::no},
+        k2{{*this, "k2"}, width, width, Bias::no},
+        v{{*this, "v"}, width, width, Bias::no},
+        lambda{*this, "lambda", {}, constant(0.5)} {}
+
+  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+    const AttendOptions options{.mask = pairs.for_attend()};
+    return attend(q1(x), k1(x), v(x), options) - lambda * attend(q2(x), k2(x), v(x), options);
+  }
+
+  Linear q1, k1, q2, k2, v;
+  Parameter lambda;
+};
+// end
+
+TEST_CASE("the page's attention replaces every layer of a language model, with its cache") {
+  TransformerOptions options{.vocabulary = 11, .layers = 2, .block = {.width = 16, .heads = 4}};
+  options.block.attention = self_attention<Differential>(16);
+  LanguageModel model(options);
+  model.initialise(1, DType::f64);
+  const Indices text = argmax(random_normal({2, 9, 11}, 1));
+  {
+    Tape tape;
+    const Tensor all = model(text);
+    tape.backward(sum(all * random_normal(all.shape(), 2, DType::f64)));
+    for (const auto& parameter : model.parameters()) CHECK(max(abs(parameter.grad())).item() > 0);
+  }
+  StackCache cache = model.cache(4);
+  const Tensor first = model(text.columns(0, 5), cache), rest = model(text.columns(5, 9), cache);
+  CHECK(max(abs(concat({first, rest}, 1) - model(text))).item() < 1e-12);
+}

@@ -88,7 +88,7 @@ void judge(Judge& judge) {
       block.initialise(judge.random().next(), x.dtype());
       const Tensor came = pre_norm_block(
           x, [&](const Tensor& in) { return (*block.self_norm)(in); },
-          [&](const Tensor& in) { return block.self(in, in, in).context; },
+          [&](const Tensor& in) { return (*block.self)(in, in, in).context; },
           [&](const Tensor& in) { return (*block.feed_forward_norm)(in); },
           [&](const Tensor& in) { return (*block.feed_forward)(in); });
       judge.same(came, block(x), "the result");

@@ -121,8 +121,8 @@ TEST_CASE("each layer has its own parameters of a program, and clone() copies th
     CAPTURE(static_cast<int>(order));
     LanguageModel model = language_model(order);
     model.initialise(1, DType::f64);
-    Tensor first = model.stack.blocks[0].self.attention.learned().at(0),
-           second = model.stack.blocks[1].self.attention.learned().at(0);
+    Tensor first = model.stack.blocks[0].self->attention.learned().at(0),
+           second = model.stack.blocks[1].self->attention.learned().at(0);
     assign(first, tensor({0.5, 0.7}, DType::f64));
     CHECK(second.to_vector() == std::vector<double>{1.5, 1.5});
     const Indices words(std::vector<std::int64_t>{0, 3, 1, 4, 2, 2}, {1, 6});
@@ -145,7 +145,7 @@ TEST_CASE("cross-attention takes no score_mod: its queries and keys stand in dif
   BlockOptions options{.width = 8, .heads = kHeads};
   options.score_mod = squashed();
   const TransformerBlock block(options, {.causal = true, .memory_width = 6});
-  CHECK(block.self.attention.learned().size() == 1);
+  CHECK(block.self->attention.learned().size() == 1);
   CHECK(block.cross->attention.learned().empty());
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("a block without residual and feed-forward is its attention") {
   TransformerBlock block(options, {});
   block.initialise(2, DType::f64);
   const Tensor x = random_normal({2, 4, 6}, 1, DType::f64);
-  CHECK(apart(block(x), block.self(x, x, x).context) == 0);
+  CHECK(apart(block(x), (*block.self)(x, x, x).context) == 0);
 }
 
 TEST_CASE("a block compares and weighs as its options say, in both attentions") {
@@ -127,7 +127,7 @@ TEST_CASE("a block compares and weighs as its options say, in both attentions") 
                          {.causal = true, .memory_width = 4});
   block.initialise(2, DType::f64);
   const Tensor x = random_normal({2, 4, 6}, 1, DType::f64), memory = random_normal({2, 3, 4}, 2, DType::f64);
-  const WeightRecorder self(block.self.attention), cross(block.cross->attention);
+  const WeightRecorder self(block.self->attention), cross(block.cross->attention);
   const PreparedKV prepared = block.cross->prepare(memory, memory);
   block(x, {}, &prepared);
   for (const Tensor& weights : {self.weights()[0], cross.weights()[0]}) {

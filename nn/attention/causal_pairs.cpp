@@ -1,0 +1,60 @@
+#include "nn/attention/causal_pairs.hpp"
+
+#include <cstdlib>
+#include <utility>
+
+namespace tapestry {
+
+CausalPairs::CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask)
+    : rule_(rule), queries_(queries), keys_(keys), given_(std::move(mask)) {
+  if (rule.window < 0 || rule.sinks < 0 || (rule.window == 0 && rule.sinks > 0))
+    fail("[pairs] window and sinks must be at least 0, and sinks need a window, got {} and {}", rule.window,
+         rule.sinks);
+  if (queries < 0 || queries > keys)
+    fail("[pairs] the queries must be the last tokens of the keys, got {} queries and {} keys", queries,
+         keys);
+  if (!given_.defined()) return;
+  const auto fits = [&](int back, Size size) {
+    const Size got = given_.rank() < back ? 1 : given_.shape().from_back(back);
+    return got == 1 || got == size;
+  };
+  if (!fits(1, keys) || !fits(2, queries))
+    fail(
+        "[pairs] mask must broadcast to (…, {} queries, {} keys), got {}; with a cache the keys are all tokens so far",
+        queries, keys, to_string(given_.shape()));
+}
+
+bool CausalPairs::sees(Size query, Size key) const {
+  const Size ahead = key - (query + first());
+  if (rule_.causal && ahead > 0) return false;
+  return rule_.window == 0 || std::abs(ahead) < rule_.window || key < rule_.sinks;
+}
+
+/// One query at the last key sees every key, unless a window ends before the first one.
+bool CausalPairs::hides() const {
+  return (rule_.causal && queries_ > 1) || (rule_.window > 0 && keys_ > rule_.window);
+}
+
+AttendMask CausalPairs::for_attend() const {
+  if (given_.defined()) return mask();
+  if (!hides()) return {};
+  if (rule_.window == 0) return BlockMask::causal(queries_, keys_);
+  return BlockMask::where(queries_, keys_, [this](QueryKey pair) { return sees(pair.i, pair.j); });
+}
+
+Mask CausalPairs::mask() const {
+  if (!hides()) return given_;
+  if (rule_.window == 0) return Mask::causal(queries_, keys_) & given_;
+  return Mask::from(queries_, keys_, [this](Size i, Size j) { return sees(i, j); }) & given_;
+}
+
+CausalPairs CausalPairs::of_whole_text() const {
+  if (given_.defined() && queries_ != keys_)
+    fail(
+        "[pairs] without a mask for the earlier tokens the whole text cannot be computed again, got a mask for {} of {} "
+        "tokens; override SelfAttention::next() to use a mask with a cache",
+        queries_, keys_);
+  return {rule_, keys_, keys_, given_};
+}
+
+}  // namespace tapestry

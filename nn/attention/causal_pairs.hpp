@@ -1,0 +1,49 @@
+// The visible pairs of self-attention: the causal mask, a sliding window with sinks, and the caller's mask, combined.
+#pragma once
+
+#include "core/attention/block_mask.hpp"
+#include "core/tensor/values.hpp"
+
+namespace tapestry {
+
+/// Pairs that a layer of self-attention may use at all.
+struct PairRule {
+  /// No query sees a later key.
+  bool causal = false;
+  /// Each query sees the last `window` keys, its own included (Beltagy et al. 2020); 0: no limit. Unless attention is
+  /// causal, it sees the next window − 1 keys as well.
+  Size window = 0;
+  /// Number of first keys that every later query sees in addition to its window (Xiao et al. 2023).
+  Size sinks = 0;
+};
+
+/// Visible pairs of the last Tq of Tk tokens, the queries, with all Tk tokens, the keys. Query i is at position
+/// first() + i. Every self-attention of the models gets its pairs in this form, with and without a cache.
+class CausalPairs {
+ public:
+  /// `mask`, if given, hides more pairs. It broadcasts to (Tq, Tk), (B, Tq, Tk) or (B, heads, Tq, Tk). Throws for a
+  /// rule out of range, for more queries than keys, and for a mask of other queries or keys.
+  CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask = {});
+
+  Size queries() const { return queries_; }        // Tq
+  Size keys() const { return keys_; }              // Tk
+  Size first() const { return keys_ - queries_; }  // position of the first query
+  /// Returns the caller's mask alone; undefined without one.
+  const Mask& given() const { return given_; }
+  /// Returns the visible pairs, which broadcast to the scores; undefined if all pairs are visible.
+  Mask mask() const;
+  /// Returns the same in the form that attend() and PreparedKV take: in tiles without a mask of the caller.
+  AttendMask for_attend() const;
+  /// Returns the pairs of all tokens with all tokens. Throws if the caller gave a mask for the last ones alone.
+  CausalPairs of_whole_text() const;
+
+ private:
+  bool hides() const;
+  bool sees(Size query, Size key) const;
+
+  PairRule rule_;
+  Size queries_, keys_;
+  Mask given_;
+};
+
+}  // namespace tapestry
