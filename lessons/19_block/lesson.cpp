@@ -117,7 +117,8 @@ Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts
     const Tensor sum = parts.residual ? in + added : added;
     return parts.norm == NormPlace::post ? norm_by_hand(sum, *norm) : sum;
   };
-  const Tensor y = with(x, block.self_norm, [&](const Tensor& in) { return (*block.self)(in, in, in).context; });
+  const Tensor y =
+      with(x, block.self_norm, [&](const Tensor& in) { return (*block.self)(in, in, in).context; });
   if (!parts.feed_forward) return y;
   return with(y, block.feed_forward_norm,
               [&](const Tensor& in) { return feed_by_hand(in, *block.feed_forward); });
