@@ -24,8 +24,8 @@ constexpr double kPlace = 0.7;
 /// those of tanh's Taylor series at kPlace that do not cancel.
 double truncation_of_tanh(double epsilon, bool central);
 
-/// Writes error_parts.json. It contains each error, its truncation error, and the difference of both, the rounding
-/// error.
+/// Writes error_parts.json. For each ε, it contains the error, the truncation error and the rounding error. The
+/// rounding error is the error minus the truncation error.
 void save(const std::vector<ErrorParts>& curves, const kit::Options& options);
 
 }  // namespace tapestry::lesson02

@@ -26,13 +26,14 @@ struct Curves {
 Curves error_curves(Difference<double> central64, Difference<double> forward64, Difference<float> central32,
                     const kit::Options& options);
 
-/// Softmax with a rule that has the wrong sign, and the chapter's two other broken ops with their right rules.
+/// Softmax with a rule that has the wrong sign.
 Tensor broken_softmax(const Tensor& x);
+/// The product of two matrices and the mean of each row, with right rules. The chapter breaks one rule of each.
 Tensor right_matmul(const Tensor& a, const Tensor& b);
 Tensor right_mean(const Tensor& x);
 
-/// Prints gradcheck's report on the broken op. Checks that the right op passes, and that the report names the bug, so
-/// that it contains `expected`.
+/// Prints gradcheck's report on the broken op. Checks that the right op passes, and that the report on the broken op
+/// contains `expected`, a word that names the bug.
 void hunt(kit::Report& report, const std::string& what, const std::string& expected,
           const GradcheckResult& right, const GradcheckResult& broken);
 

@@ -1,7 +1,8 @@
 // A lesson's text against its program: a figure that a comment quotes must stand in the code as well, where
 // the run checks it (Report::check_quoted, at_least, at_most, or the constant that makes it so). Each in its place:
 // in the code of the part that the comment belongs to, or in a call of quoted() for the part that ends with
-// such calls; an equal number elsewhere in the lesson says nothing.
+// such calls; an equal number elsewhere in the lesson says nothing. A paragraph that begins with "At seed 1" quotes the
+// recorded run (lessons/website/runs), with the table after it: each of its numbers must be in the same section there.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -24,6 +25,7 @@ struct Lesson {
 /// A file of a lesson as its parts, from heading to heading; what stands before the first is part 0.
 struct Part {
   std::vector<std::string> prose, code;
+  std::vector<std::string> of_run;  // paragraphs of the prose that begin with "At seed 1", with their tables
 };
 using Parts = std::vector<Part>;
 
@@ -38,12 +40,21 @@ std::string without_slashes(const std::string& comment) {
 
 Parts parts_of(std::istream& in) {
   Parts parts(1);
+  bool of_run = false, ended = true;  // after a blank line, only a table belongs to the paragraph before
   for (std::string line; std::getline(in, line);) {
     if (line.rfind("// ---- ", 0) == 0) parts.emplace_back();
-    if (is_comment(line))
-      parts.back().prose.push_back(without_slashes(line));
-    else
+    if (!is_comment(line)) {
       parts.back().code.push_back(line);
+      of_run = false, ended = true;
+      continue;
+    }
+    const std::string text = without_slashes(line);
+    if (ended && text.rfind(" At seed 1", 0) == 0)
+      of_run = true;
+    else if (ended && text.rfind("     ", 0) != 0 && !text.empty())
+      of_run = false;
+    ended = text.empty() || text.rfind(" ---- ", 0) == 0 || (ended && text.rfind("     ", 0) == 0);
+    (of_run ? parts.back().of_run : parts.back().prose).push_back(text);
   }
   return parts;
 }
@@ -140,6 +151,31 @@ Parts parts_of(const std::string& text) {
   return parts_of(in);
 }
 
+/// The numbers that a recorded run prints, by section; its head is section 0.
+std::vector<std::set<double>> printed(std::istream& in) {
+  static const std::regex heading(R"(\d+\. .*)");
+  std::vector<std::set<double>> sections(1);
+  for (std::string line; std::getline(in, line);) {
+    if (std::regex_match(line, heading)) sections.emplace_back();
+    sections.back().merge(numbers(line));
+  }
+  return sections;
+}
+
+/// Lines of "At seed 1" with a number that the same section of the recorded run does not print.
+std::vector<std::string> not_printed(const Parts& parts, const std::vector<std::set<double>>& sections) {
+  const std::string opening = " At seed 1";
+  std::vector<std::string> found;
+  for (std::size_t part = 0; part < parts.size(); ++part)
+    for (const std::string& line : parts[part].of_run)
+      for (const double number : numbers(line.rfind(opening, 0) == 0 ? line.substr(opening.size()) : line))
+        if (part == 0 || part >= sections.size() || sections[part].count(number) == 0) {
+          found.push_back(line);
+          break;
+        }
+  return found;
+}
+
 }  // namespace
 
 TEST_CASE("figures in a lesson's text stand in its code, in the same part", "[prose]") {
@@ -155,6 +191,39 @@ TEST_CASE("figures in a lesson's text stand in its code, in the same part", "[pr
     }
   }
   CHECK(files >= 26);
+}
+
+TEST_CASE("what a lesson's text says of seed 1 is in its recorded run", "[prose]") {
+  for (const auto& folder : std::filesystem::directory_iterator(TAPESTRY_SOURCE_DIR "/lessons")) {
+    const std::string slug = folder.path().filename().string();
+    if (!std::filesystem::exists(folder.path() / "lesson.cpp")) continue;
+    std::ifstream run(TAPESTRY_SOURCE_DIR "/lessons/website/runs/" + slug + "/output.txt");
+    const std::vector<std::set<double>> sections = printed(run);
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+      std::ifstream in(entry.path());
+      CAPTURE(entry.path().string());
+      CHECK(not_printed(parts_of(in), sections) == std::vector<std::string>{});
+    }
+  }
+}
+
+TEST_CASE("the numbers of a run are looked for in its section", "[prose]") {
+  const std::string heading = "// ---- 1. One ----\n", said = "// At seed 1, it is 0.25:\n//\n//     a  7\n";
+  const auto of = [](const std::string& text) {
+    std::istringstream in(text);
+    return printed(in);
+  };
+  const std::string run = "head 9\n1. One\n  loss 0.25, 7 of them\n2. Two\n  0.5\n";
+  CHECK(not_printed(parts_of(heading + said), of(run)).empty());
+  CHECK(adrift(parts_of(heading + said)).empty());  // not looked for in the code
+  CHECK(not_printed(parts_of(said), of(run)).size() == 2);
+  CHECK(not_printed(parts_of(heading + "// ---- 2. Two ----\n" + said), of(run)).size() == 2);
+  CHECK(not_printed(parts_of(heading + said), of("1. One\n0.25\n")) == std::vector<std::string>{"     a  7"});
+  CHECK(not_printed(parts_of(heading + said), {}).size() == 2);  // no recorded run
+  // The paragraph after the table, and one after code, are ordinary ones.
+  CHECK(adrift(parts_of(heading + said + "//\n// And 0.125.\n")).size() == 1);
+  CHECK(adrift(parts_of(heading + said + "int x;\n//     0.125\n")).size() == 1);
 }
 
 TEST_CASE("a figure is looked for in its place", "[prose]") {
