@@ -34,7 +34,7 @@ enum class Sees {
 };
 
 /// nn/'s Translator: a bidirectional encoder with 32 units in each direction, and a decoder with 64 units that takes
-/// the chapter's steps. `sees` changes neither the shapes nor the initial values of the weights.
+/// the chapter's steps. The shapes and the initial values of the weights are the same for both values of `sees`.
 struct Reverser : Translator {
   explicit Reverser(Sees sees);
   Encoded read(const kit::Padded& source) const;
@@ -59,9 +59,9 @@ void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& o
 
 /// Statistics on the alignments of 14-letter strings, in per cent.
 struct Looked {
-  double near = 0;  ///< output letters with the largest weight on the source letter or a neighbour of it
+  double near = 0;  ///< output letters whose largest weight is on the copied letter or a neighbour of it
   double weight_at = 0,
-         weight_near = 0;  ///< mean weight on the source letter, without and with its two neighbours
+         weight_near = 0;  ///< mean weight on the copied letter, and on it and its two neighbours together
 };
 
 /// Writes strings and measures their alignments. Prints one string, draws its alignment to alignment.svg, and saves

@@ -4,10 +4,10 @@
 // from lesson 09, and queries, keys, values and masks from lessons 06 and 07. Afterwards you can build the decoder step
 // of the first translator with attention, train the model, and interpret its attention weights correctly.
 //
-// In lesson 10, the decoder received a whole string as a single vector, the encoder's last state. Long strings did not
-// fit through this bottleneck. But the encoder computes a state at every letter. What if the decoder could look back at
-// all of these states each time it writes a letter? And how would the decoder know which states it needs? Bahdanau, Cho
-// and Bengio (2015) let the decoder learn to choose them.
+// In lesson 10, the decoder received a whole string as a single vector, the encoder's last state. Long strings did
+// not fit through this bottleneck. But the encoder computes a state at every letter. What if the decoder could look
+// back at all of these states each time it writes a letter? And how would it know which of them it needs? In the
+// translator of Bahdanau, Cho and Bengio (2015), the decoder learns to choose them.
 
 #include <cmath>
 
@@ -29,14 +29,19 @@ constexpr DType f64 = DType::f64;
 // that belongs to this key.
 //
 // In lesson 06, the score of a query and a key was their dot product q·k. Here, a small network with one hidden layer
-// of U units computes the score from the query and the key. This score is the *additive* score:
+// of U units computes the score from the query and the key. The network adds the projected query and the projected
+// key, so its output is called the *additive* score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
 //     α       = softmax of the scores over j       the weights; 0 for padding
 //     c       = Σ_j α_j h_j                        the *context*, the weighted average of the values
 //
-// W_q, W_k and v are learned. For an example by hand, let U = 2, and let W_q and W_k be identity matrices. Then the
-// arguments of the tanh are s + h₁ = (1, 0) and s + h₂ = (0, 1):
+// W_q, W_k and v are learned. The tanh is necessary. Without it, score_j would be v · W_q s + v · W_k h_j. The first
+// term is the same for every j, and adding the same number to all scores does not change a softmax. So the weights
+// would not depend on the query s. With the tanh, a hidden unit can respond to a combination of a query and a key.
+//
+// For an example by hand, let U = 2, and let W_q and W_k be identity matrices. Then the arguments of the tanh are s +
+// h₁ = (1, 0) and s + h₂ = (0, 1):
 //
 //     s = (1, −1)     h₁ = (0, 1)      tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
 //     v = (2, −1)     h₂ = (−1, 2)     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
@@ -44,8 +49,8 @@ constexpr DType f64 = DType::f64;
 // e^1.523 is 4.586 and e^−0.762 is 0.467. So the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
 // is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
 //
-// The function look_back() computes the context for a batch of B strings. It projects the decoder states s (B, d_s) to
-// one query per string, (B, 1, U), and the encoder states h (B, T, d_h) to keys, (B, T, U). In the sum of both,
+// The function look_back() computes the context for a batch of B strings. It projects the decoder states s (B, d_s)
+// to one query per string, (B, 1, U), and the encoder states h (B, T, d_h) to keys, (B, T, U). In query + keys,
 // broadcasting repeats the query along T, so the query is added to every key.
 
 struct Look {
@@ -82,14 +87,15 @@ void one_look(kit::Report& report) {
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
-// A decoder step has two parts. First the decoder attends. The *old* state s_{t−1} is the query, and the result is the
-// context c_t. Then the GRU from lesson 09 takes its step. The input of the GRU is e_t, the embedding of the previous
-// output letter, concatenated with the context:
+// A decoder step has two parts. First the decoder attends: the *old* state s_{t−1} is the query, and the result is
+// the context c_t. Then the GRU from lesson 09 takes its step. Its input is the concatenation of e_t and c_t, where
+// e_t is the embedding of the previous output letter:
 //
 //     c_t = look_back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: concatenation
 //
 // The context is an *input* of the GRU. It does not replace the state, which still remembers the letters written so
-// far. The keys W_k h_j do not depend on s, so a real decoder computes them once for a whole string.
+// far. The keys W_k h_j do not depend on s. So a real decoder computes them once per string, and not again for each
+// output letter.
 
 struct Weights {
   Tensor w_q, w_k, v;
@@ -125,12 +131,15 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 
 // ---- 3. All encoder states against one vector -------------------------------------------------------------
 // The task is the same as in lesson 10. The model must write a string of 4 to 24 letters backwards. The alphabet has
-// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. For strings
-// of six or more letters, nearly every test string is new.
+// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. But of
+// six or more letters, nearly every test string is new. So the model can reverse them only if it has learned how to
+// reverse.
 //
 // The encoder is a *bidirectional* GRU. One GRU processes the string from left to right, and another GRU processes it
-// from right to left. Their states are concatenated: h_j = [→h_j; ←h_j] has 32 + 32 = 64 numbers. So h_j depends on
-// letter j and on all letters on both sides of it.
+// from right to left. Their states are concatenated: h_j = [→h_j; ←h_j] has 32 + 32 = 64 numbers. The state →h_j
+// depends on letter j and the letters before it, and ←h_j on letter j and the letters after it. So h_j can describe
+// letter j, its neighbours on both sides, and its distance from both ends of the string. The score can use all of
+// this to find the right state.
 //
 // For comparison, we train the same network from the same initial weights on the same strings, but it can attend to
 // only one vector. This vector is [→h_T; ←h_1], the last state of each direction. Each of these two states depends on
@@ -164,8 +173,26 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
   return looking;
 }
 
-// The model has learned from the loss on the letters alone which states to use. Looking at all states has a cost: T
-// output letters, each compared with T encoder states, need T² scores.
+// At seed 1, the exact match is:
+//
+//     all states     99.9 % or more at every length
+//     one vector     99.2 % at length 4, 0 % at length 24
+//
+// At other seeds, the numbers differ. But the model with all states stays above 99 % at every length, and the model
+// with one vector stays below 10 % at length 24.
+//
+// Both models have equally many weights, so the number of weights does not explain the difference. We see three
+// reasons:
+//
+// - *Less to store.* With one vector, 64 numbers must hold all 24 letters in order. With all states, h_j has to
+//   describe only letter j and its place.
+// - *A description of the place.* The bidirectional states differ from letter to letter even if the letters are
+//   equal, because they also depend on the rest of the string. So the score can tell two equal letters apart.
+// - *A choice in each step.* The additive score depends on the decoder's state, so a new state can select a new h_j.
+//   With one vector, there is nothing to select: the weight is always 1, whatever the score is.
+//
+// The model has learned which states to use from the loss on the letters alone. Attention has a cost: for T output
+// letters and T encoder states, the model computes T² scores.
 
 // ---- 4. Reading the alignment -----------------------------------------------------------------------------
 // Each decoder step computes T weights, one per source letter. Stacked as rows, one per output letter, they form the
@@ -194,6 +221,14 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
       "The encoder states at neighbouring letters contain this letter too, so the decoder can also get it from "
       "them. So a weight tells you which encoder state was used. It doesn't prove which letter was copied.");
 }
+
+// At seed 1, the first test string and the answer of the model are:
+//
+//     i a j j f f j a a j d e g i
+//     → i g e d j a a j f f j j a i
+//
+// At seed 1, the mean weight on the copied letter is 59.15 %. Together with its two neighbours, it is 95.75 %. At
+// other seeds, these shares differ, but the neighbours always get a part of the weight.
 
 // What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small network
 // computes the scores. In each step, the decoder first attends and then takes the GRU step, with the context as an
