@@ -15,7 +15,6 @@ namespace tapestry::lesson16 {
 enum class Projected { no, yes };
 /// The chapter's layer built from nn/: three linear layers, and Attention with the score scaled_dot(). Without
 /// projections, the tokens are passed to Attention directly.
-/// Without projections the words go straight into Attention.
 struct SelfAttention : Module {
   SelfAttention(Parent parent, Size width, Projected projected);
   SelfAttention(Size width, Projected projected) : SelfAttention(Parent{}, width, projected) {}
@@ -27,20 +26,20 @@ struct SelfAttention : Module {
   Attention attention{{*this, "attention"}, scaled_dot()};
 };
 
-/// Checks the chapter's functions with projections and without. They must agree with the four steps token by
-/// token, have right derivatives, and agree with this layer.
+/// Checks the chapter's functions with projections and without. Their results must equal those of the four steps,
+/// computed token by token, and those of SelfAttention. Their derivatives must pass a gradient check.
 void check_layers(const std::function<Tensor(const Tensor& a, const SelfAttention& layer)>& projected,
                   const std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>& mix,
                   std::uint64_t seed, kit::Report& report);
 
 /// Results of a model on sentences that are not in its training set.
 struct Filled {
-  double right = 0, on_noun = 0;  ///< correct words, and the gap's mean weight on the noun, in per cent
-  Tensor weights;                 ///< weights for "see _ girl run", (4, 4)
+  double right = 0, on_noun = 0;  ///< right answers, and mean weight of the gap on the noun, both in per cent
+  Tensor weights;                 ///< attention weights for "see _ girl run", (4, 4)
 };
 
-/// Returns a recorder of the attention weights in "see _ girl run" at several steps of training. It is for two
-/// models, one with projections and one without.
+/// Returns a recorder of the attention weights in "see _ girl run" at several steps of training. It records two
+/// models: first the one with projections, then the one without.
 kit::TrainingRecorder film_of_agreement(const kit::Options& options);
 Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& film,
                        const kit::Options& options);
@@ -65,8 +64,8 @@ struct Marked {
 /// like_over_training.json.
 Marked mark_the_twice(const kit::Options& options);
 
-/// Measures self-attention and a GRU on one sequence of width 64, forward and backward. Draws the times to
-/// time.svg.
+/// Measures the time of self-attention and of a GRU for one sequence of width 64. A time covers one forward and one
+/// backward pass. Draws the times to time.svg.
 void draw_costs(const kit::Options& options);
 
 }  // namespace tapestry::lesson16
