@@ -10,10 +10,11 @@
 // --preset usual is the setting of many tutorials for a CPU: 4 blocks of width 128, a context of 64
 // characters, and 2,000 steps of 12 windows.
 //
-// --preset large fills a quarter of an hour on two cores. Its context of 256 characters helps by itself,
-// because the first characters of a window have few earlier ones to depend on. The training passes over the
-// text about ten times, with a dropout of a tenth, so that the model does not memorise the text. With rotary
-// positions, every head knows the distances between characters from the first step on.
+// --preset large fills a quarter of an hour on two cores. It has a context of 256 characters. The first
+// characters of a window are hard to predict, because few characters come before them. In a longer window, they
+// are a smaller part of all characters. The training passes over the text about ten times, with a dropout of a
+// tenth, so that the model does not memorise the text. With rotary positions, every head knows the distances
+// between characters from the first step on.
 #include "lessons/20_gpt/text.hpp"
 
 #include <fmt/format.h>
