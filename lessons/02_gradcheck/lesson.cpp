@@ -26,11 +26,11 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Forward and central differences -------------------------------------------------------------------
-// The derivative is the rate at which a function's output changes with its input. So we can estimate a derivative with
-// a small step ε: change the input by ε, and divide the change of the output by the change of the input.
+// The derivative is the rate at which a function's output changes with its input. So we can estimate a derivative
+// with a small step ε: change the input by ε, and divide the change of the output by the change of the input.
 //
-// There are two common estimates. A *forward difference* takes one step, from x to x + ε. A *central difference* takes
-// one step to each side of x:
+// There are two common estimates. A *forward difference* takes one step, from x to x + ε. A *central difference*
+// takes one step to each side of x:
 //
 //     forward   (f(x + ε) − f(x)) / ε
 //     central   (f(x + ε) − f(x − ε)) / 2ε

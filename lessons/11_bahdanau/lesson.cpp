@@ -1,8 +1,8 @@
 // 11 bahdanau: let the decoder look back at every encoder state
 //
 // 20 minutes to read, 20 seconds to run. Needs lesson 10 (encoder and decoder, teacher forcing, exact match), the GRU
-// from lesson 09, and queries, keys, values and masks from lessons 06 and 07. Afterwards you can build the decoder step
-// of the first translator with attention, train the model, and interpret its attention weights correctly.
+// from lesson 09, and queries, keys, values and masks from lessons 06 and 07. Afterwards you can build the decoder
+// step of the first translator with attention, train the model, and interpret its attention weights correctly.
 //
 // In lesson 10, the decoder received a whole string as a single vector, the encoder's last state. Long strings did
 // not fit through this bottleneck. But the encoder computes a state at every letter. What if the decoder could look
@@ -108,10 +108,10 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
   return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
 }
 
-// How does the model learn which states it needs? Suppose that a larger weight of h_3 would have made the right letter
-// more likely. Then a gradient step changes W_q, W_k and v so that h_3 gets a larger score. The same step also changes
-// the encoder and the decoder's state s. The training data contains only the letters, and no information about which
-// state to use for which letter.
+// How does the model learn which states it needs? Suppose that a larger weight of h_3 would have made the right
+// letter more likely. Then a gradient step changes W_q, W_k and v so that h_3 gets a larger score. The same step also
+// changes the encoder and the decoder's state s. The training data contains only the letters, and no information
+// about which state to use for which letter.
 
 void one_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
@@ -230,9 +230,9 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
 // At seed 1, the mean weight on the copied letter is 59.15 %. Together with its two neighbours, it is 95.75 %. At
 // other seeds, these shares differ, but the neighbours always get a part of the weight.
 
-// What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small network
-// computes the scores. In each step, the decoder first attends and then takes the GRU step, with the context as an
-// additional input. No single vector has to hold the whole string.
+// What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small
+// network computes the scores. In each step, the decoder first attends and then takes the GRU step, with the context
+// as an additional input. No single vector has to hold the whole string.
 //
 // Exercises: lessons/practise 11 (The additive attention score; From scores to the context; Limits of the additive
 // score; A small model that reverses strings; Milestone: Bahdanau's translator on your engine).

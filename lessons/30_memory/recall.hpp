@@ -36,8 +36,8 @@ struct Capacity {
   double noise = 0;  ///< mean squared norm of the difference between a read with the sum rule and the value
 };
 /// Measures the percentage of right reads for several numbers of pairs: with the sum rule for d = 16, 32 and 64, and
-/// with the delta rule and softmax for d = 32. For 32 pairs and d = 32, measures it also by the number of pairs written
-/// after the one that is read. Judges the results and draws capacity.svg and age.svg.
+/// with the delta rule and softmax for d = 32. For 32 pairs and d = 32, it also measures how this percentage depends
+/// on the age of a pair, the number of pairs written after it. Judges the results and draws capacity.svg and age.svg.
 Capacity measure_capacity(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson30

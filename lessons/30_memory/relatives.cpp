@@ -1,9 +1,9 @@
 // Older units in which inputs multiply inputs, the predecessors of linear attention.
 //
-// An ordinary unit computes a weighted sum of its inputs, y = Σ w_i x_i. The weights are learned, and they are the same
-// for all inputs. In attention, the weight of a value is computed from the words themselves. The idea of multiplying
-// inputs by inputs is much older than attention. Here are four units that do so, starting with the smallest, and then
-// linear attention. Each of them takes a few ops.
+// An ordinary unit computes a weighted sum of its inputs, y = Σ w_i x_i. The weights are learned, and they are the
+// same for all inputs. In attention, the weight of a value is computed from the words themselves. So inputs multiply
+// inputs. This idea is much older than attention. Here are four units that use it, starting with the smallest, and
+// then linear attention. Each takes a few ops.
 #include "lessons/30_memory/relatives.hpp"
 
 #include <fmt/format.h>
@@ -19,9 +19,9 @@
 namespace tapestry::lesson30 {
 namespace {
 
-// Multiplicative units multiply two weighted sums of the same inputs, y = (A x) ⊙ (B x). Each factor scales the other.
-// An LSTM's gate is such a factor inside a sigmoid. SwiGLU, in the feed-forward layers of current models, is a
-// multiplicative unit too.
+// Multiplicative units multiply two weighted sums of the same inputs, y = (A x) ⊙ (B x). Each factor scales the
+// other. An LSTM's gate is such a factor, with a sigmoid around the weighted sum. SwiGLU, in the feed-forward layers
+// of current models, is a multiplicative unit, too.
 
 /// x (B, n), a and b (m, n) → (B, m).
 Tensor multiplicative(const Tensor& x, const Tensor& a, const Tensor& b) {
@@ -41,9 +41,8 @@ Tensor sigma_pi(const Tensor& x, const std::vector<std::array<Size, 2>>& groups,
 }
 
 // Higher-order units (Giles and Maxwell 1987) use all products, each with a separate weight. A unit of second order,
-// y_k = Σ_ij w_kij x_i x_j, has n² weights, and a unit of third order has n³. Units can share weights, so that fewer
-// are needed. If w_kij = Σ_r c_kr a_ri b_rj, with r = 1 … R, then y = C ((A x) ⊙ (B x)), which needs R multiplicative
-// units.
+// y_k = Σ_ij w_kij x_i x_j, has n² weights, and a unit of third order has n³. A factored form has fewer weights: if
+// w_kij = Σ_r c_kr a_ri b_rj, with r = 1 … R, then y = C ((A x) ⊙ (B x)). This form needs R multiplicative units.
 
 /// x (B, n), weights (m, n, n) → (B, m).
 Tensor second_order(const Tensor& x, const Tensor& weights) {
@@ -54,8 +53,8 @@ Tensor second_order(const Tensor& x, const Tensor& weights) {
 
 // A hypernetwork (Ha, Dai and Le 2017) computes the weights of another network. From z it computes a matrix W(z), and
 // the other network applies W(z) to x. Here the hypernetwork is one linear layer, w_ij = Σ_k h_ijk z_k. So y_i = Σ_jk
-// h_ijk x_j z_k, which is again a sum of products. Schmidhuber's fast weights (1992) do the same for sequences. At each
-// step, a slow network changes the weights of a fast one by adding an outer product, k vᵀ.
+// h_ijk x_j z_k, which is again a sum of products. Schmidhuber's fast weights (1992) do the same for sequences. At
+// each step, a slow network changes the weights of a fast network by adding an outer product, k vᵀ.
 
 /// x (B, n), z (B, p), maker (m · n, p) → (B, m).
 Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
@@ -64,9 +63,9 @@ Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
   return squeeze(matmul(made, unsqueeze(x, 2)), 2);
 }
 
-// So linear attention is a layer, applied to q, whose weight matrix Sᵀ = Σ_j v_j k_jᵀ is computed from the words so
-// far. Linear attention is a unit of third order. In y = Σ_j v_j (k_j · q), each term has three factors, and all three
-// are computed from the inputs.
+// Linear attention applies a linear layer to q. The weight matrix of this layer, Sᵀ = Σ_j v_j k_jᵀ, is computed from
+// the words so far. So linear attention is a unit of third order: in y = Σ_j v_j (k_j · q), each term has three
+// factors, and all three are computed from the inputs.
 
 /// k (T, d), v (T, e), and the last word's q (d) → (e).
 Tensor made_by_words(const Tensor& k, const Tensor& v, const Tensor& q) {
