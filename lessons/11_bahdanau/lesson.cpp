@@ -40,8 +40,8 @@ constexpr DType f64 = DType::f64;
 // term is the same for every j, and adding the same number to all scores does not change a softmax. So the weights
 // would not depend on the query s. With the tanh, a hidden unit can respond to a combination of a query and a key.
 //
-// For an example by hand, let U = 2, and let W_q and W_k be identity matrices. Then the arguments of the tanh are s +
-// h₁ = (1, 0) and s + h₂ = (0, 1):
+// For an example by hand, let U = 2, and let W_q and W_k be identity matrices. Then the arguments of the tanh are
+// s + h₁ = (1, 0) and s + h₂ = (0, 1):
 //
 //     s = (1, −1)     h₁ = (0, 1)      tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
 //     v = (2, −1)     h₂ = (−1, 2)     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
@@ -131,8 +131,8 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 
 // ---- 3. All encoder states against one vector -------------------------------------------------------------
 // The task is the same as in lesson 10. The model must write a string of 4 to 24 letters backwards. The alphabet has
-// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. But of
-// six or more letters, nearly every test string is new. So the model can reverse them only if it has learned how to
+// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. But
+// nearly every test string of six or more letters is new. So the model can reverse it only if it has learned how to
 // reverse.
 //
 // The encoder is a *bidirectional* GRU. One GRU processes the string from left to right, and another GRU processes it
@@ -186,8 +186,8 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 //
 // - *Less to store.* With one vector, 64 numbers must hold all 24 letters in order. With all states, h_j has to
 //   describe only letter j and its place.
-// - *A description of the place.* The bidirectional states differ from letter to letter even if the letters are
-//   equal, because they also depend on the rest of the string. So the score can tell two equal letters apart.
+// - *A description of the place.* The state h_j also depends on the rest of the string, before and after letter j. So
+//   two equal letters have different states, and the score can tell them apart.
 // - *A choice in each step.* The additive score depends on the decoder's state, so a new state can select a new h_j.
 //   With one vector, there is nothing to select: the weight is always 1, whatever the score is.
 //

@@ -165,7 +165,7 @@ void no_order(std::uint64_t seed, kit::Report& report) {
 // tokens before the layer, or the outputs after it, and compares both results.
 //
 // At seed 1, their largest difference is 6e-16 for self-attention and 0.75 for a GRU. The first number is
-// rounding.
+// only a rounding error.
 
 // ---- 4. Marking tokens that occur twice -------------------------------------------------------------------
 // In this task, a sequence has 24 tokens. Each token is of one of 32 kinds, drawn at random. The model must
@@ -232,9 +232,11 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 // 0.236. So the weight on the kind tells the small network how large c is. If β were very large, the weight
 // would be close to 1 for every c, and the layer could not count.
 //
-// At seed 1, the trained layer gives 43.1 % for a kind that occurs 1 ×. If it occurs 3 ×, the kind gets 71.2
-// %, and each of its tokens 23.7 %. These numbers are close to the ones above, so the layer has learned an
-// e^β near 17.
+// At seed 1, the trained layer gives a kind that occurs 1 × a weight of 43.1 %. If it occurs 3 ×, the kind
+// gets 71.2 %, and each of its tokens 23.7 %. These numbers are close to the ones above, so the layer has
+// learned an e^β near 17.
+//
+// At other seeds, e^β differs, but the weight on the kind always grows with its count.
 //
 // Without projections, β is |a|² / √d. An embedding starts with d = 64 numbers of variance 1, so β starts
 // near 64 / 8 = 8, and e^β is near 3000. That is too large for counting, so the embeddings must become
@@ -243,15 +245,15 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 
 // ---- 5. Cost compared with a GRU --------------------------------------------------------------------------
 // How many multiplications does a sequence of n tokens of width d need? We count those of the forward pass.
-// Self-attention computes n² scores, with d multiplications each. The outputs need n² d more, and the roles 3
-// n d². Together that is 2 n² d + 3 n d².
+// Self-attention computes n² scores, with d multiplications each. The outputs need n² d more, and the roles
+// 3 n d². Together that is 2 n² d + 3 n d².
 //
 // At each step, a GRU multiplies vectors by six d × d matrices. For n steps, that is 6 n d². Both layers need
 // the same number of multiplications if 2 n = 3 d. With d = 64, that is a sequence of 96 tokens. The backward
 // pass needs about twice as many multiplications in both layers, so it does not change this length.
 //
-// The program measures the time of the forward and the backward pass together. The figure shows that the
-// times are equal at another length than 96. The reason is that the number of multiplications is not the
+// The program measures the time of the forward and the backward pass together. As the figure shows, the two
+// times are equal at a length other than 96. The reason is that the number of multiplications is not the
 // whole cost. Each step of a GRU must wait for the step before, and its products are small. Self-attention
 // consists of a few large products, which run at a higher speed (lesson 04).
 //

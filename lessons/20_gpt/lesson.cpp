@@ -64,8 +64,8 @@ void pencil(kit::Report& report) {
 //     5  final norm             a layer norm after the last block
 //     6  output matrix          from the final state to a logit for each token
 //
-// Parts 3 and 4 both have a norm before them and a residual around them, as in lesson 19: x becomes x +
-// part(norm(x)).
+// Parts 3 and 4 both have a norm before them and a residual around them, as in lesson 19:
+// x becomes x + part(norm(x)).
 //
 // We begin with one head of part 3.
 
@@ -156,17 +156,18 @@ void part_by_part(const kit::Options& options, kit::Report& report) {
 // - The bigram table cannot learn the task. The next digit depends on all digits before "=", but the bigram
 //   table uses only the last one.
 // - Heads and the feed-forward make the loss smaller, both early and at the end.
-// - Three bare blocks learn more slowly than one. Residuals remove this disadvantage. At the end, the last
-//   four models are all near 0, so residuals and norms change the speed of learning here, not the result.
+// - Three bare blocks, without residuals and norms, learn more slowly than one. Residuals remove this
+//   disadvantage. At the end, the last four models are all near 0. So here, residuals and norms change the
+//   speed of learning, not the result.
 //
 // At other seeds, the losses differ. But the early loss of three bare blocks is always at least 1.5 times
 // that of one block, and at least 3 times that with residuals.
 //
 // Why do residuals help? With a residual, a block computes y = x + f(x), so ∂y/∂x is the identity matrix plus
-// ∂f/∂x. The identity passes the gradient with respect to y to x unchanged. So even the lowest block receives
-// the gradient from the top, plus what comes through the functions f. Without residuals, its gradient is a
-// product of the matrices ∂f/∂x of all blocks above. Early in training, these f are still nearly random, and
-// so is this product.
+// ∂f/∂x. The identity passes the gradient from y to x unchanged. So even the lowest block receives the
+// gradient from the top, plus what comes through the functions f. Without residuals, its gradient is
+// multiplied by the matrices ∂f/∂x of all blocks above. Early in training, these f are still nearly random,
+// so they distort the gradient.
 
 // ---- 4. The KV cache --------------------------------------------------------------------------------------
 // No position attends to a later position. So the keys and values of earlier tokens do not change when a
@@ -196,6 +197,8 @@ Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, co
 //     top-k            draw only among the k most likely tokens (Fan, Lewis and Dauphin 2018)
 //     top-p            draw only among the fewest most likely tokens whose probabilities sum to p or more
 //                      (Holtzman et al. 2020)
+//
+// So top-p uses the probabilities that temperature and top-k have already changed.
 
 /// Takes probabilities, the largest first, and returns the probabilities of the draw. With top_k = 0, all
 /// tokens are kept. The exercises add top-p.

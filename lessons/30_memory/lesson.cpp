@@ -58,8 +58,8 @@ namespace {
 // as k₂ changed the read at k₁.
 //
 // Both rules take two optional factors per word. A *gate* α ≤ 1 multiplies S before the write, so old pairs fade. A
-// *strength* β multiplies the vector that is written: the value (sum rule) or the difference (delta rule). With β <
-// 1, the delta rule corrects only a part of the difference.
+// *strength* β multiplies the vector that is written: the value (sum rule) or the difference (delta rule). With
+// β < 1, the delta rule corrects only a part of the difference, so the read after the write is not exact.
 
 Tensor word_by_word(const Words& x, WriteRule rule, const Tensor& alpha = {}, const Tensor& beta = {}) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());  // (d, e)
@@ -123,8 +123,8 @@ Tensor in_chunks(const Words& x, Size size) {
 }
 
 // Raw scores can be negative, and they need not sum to 1. So they are not the weights of an average. *Linear
-// attention* (Katharopoulos and others 2020) mends both. First it makes queries and keys positive, with φ(x) = elu(x)
-// + 1, which is x + 1 above 0 and eˣ below. Then it divides by the sum of the weights:
+// attention* (Katharopoulos and others 2020) solves both problems. First it makes queries and keys positive, with
+// φ(x) = elu(x) + 1, which is x + 1 above 0 and eˣ below. Then it divides by the sum of the weights:
 //
 //     y_t = S_tᵀ φ(q_t) / (z_t · φ(q_t)),    S_t = Σ_{j ≤ t} φ(k_j) v_jᵀ,    z_t = Σ_{j ≤ t} φ(k_j)
 //
@@ -163,10 +163,10 @@ void time_and_memory(const kit::Options& options, kit::Report& report) {
       "The matrix has 64 · 64 = 4096 numbers, whatever the length of the text.");
 }
 
-// For training, the program prints a surprise: linear_attend() needs more memory than attend(). Both grow as T.
-// attend() does not store the T² scores (lesson 25), and linear_attend() stores the matrix S of every chunk for the
-// backward pass. The matrix saves memory when a model generates text. Then one S replaces the keys and values of all
-// earlier words.
+// The memory in the table may surprise you: linear_attend() needs more than attend(). The table measures a forward
+// and a backward pass, as in training. Here the memory of both grows as T. attend() does not store the T² scores
+// (lesson 25), and linear_attend() stores the matrix S of every chunk for the backward pass. The matrix saves memory
+// when a model generates text. Then one S replaces the keys and values of all earlier words.
 
 // ---- 4. How many pairs a matrix holds ---------------------------------------------------------------------
 // A matrix of constant size cannot hold an arbitrarily long text, so at some length it must lose pairs. How many
