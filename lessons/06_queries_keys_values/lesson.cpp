@@ -4,10 +4,10 @@
 // average of the values with these weights. Afterwards you can compute attention with pencil and paper, write an
 // attention layer from matrix products and a softmax, and say what each of its matrices is for.
 //
-// In lesson 05, queries and keys were places on the same line, so we could compare them directly. What if they
-// are of different kinds? In a library, you ask with a few words: the query. Each book has a title: the key. You
-// take the text of a book home: the value. Your words are seldom equal to the title, so matching the two takes
-// some thought. Where does a network do this matching?
+// In lesson 05, queries and keys were places on the same line, so we could compare them directly. What if they are of
+// different kinds? Think of a library. You ask with a few words: the query. Each book has a title: the key. You take
+// the text of a book home: the value. Your words are seldom equal to the title, so somebody must match the two. Which
+// part of a network does this matching?
 
 #include <fmt/format.h>
 
@@ -45,7 +45,7 @@ constexpr DType f64 = DType::f64;
 // e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. The answer to the query is
 // the context, 0.804 v₁ + 0.196 v₂ = (8.04, 1.96).
 //
-// This is the whole of attention. For queries q_i and keys k_j, the formula is:
+// Attention consists of these steps only. For queries q_i and keys k_j, the formula is:
 //
 //     c_i = Σ_j softmax_j(q_i · k_j / √d) v_j
 //
@@ -89,9 +89,9 @@ void two_words(kit::Report& report) {
 }
 
 // Now four words attend to one another. Each of them has a query, a key and a value, so there is a 4 × 4 table of
-// scores. Row i contains the scores of word i's query with the keys of all words, including word i itself. All
-// numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. The context `expected` was
-// computed independently by another program and is stored in experiment.cpp.
+// scores. Row i contains the scores of the query of word i with the keys of all words, including word i itself. All
+// numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. The context `expected`
+// was computed by another program and is stored in experiment.cpp.
 
 void four_words(kit::Report& report) {
   const auto [x, w_q, w_k, w_v, expected] = known_words();
@@ -119,8 +119,8 @@ void four_words(kit::Report& report) {
 }
 
 // ---- 2. A soft dictionary ---------------------------------------------------------------------------------
-// A dictionary in a program either finds a key or fails. Attention is a *soft* dictionary: it finds every key to
-// some degree, and returns a mixture of the values.
+// A dictionary in a program either finds a key or fails. Attention is a *soft* dictionary: it gives each key a
+// weight, and returns a mixture of the values with these weights.
 //
 // Suppose that a model translates "I love you" into "je t' aime". Each French word has a query, and each English
 // word has a key. Each row of the table contains the weights of one query. French puts "you" before the verb:
@@ -200,6 +200,19 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "of them.");
   draw(product, rotation, options);
 }
+
+// At seed 1, the three models reach:
+//
+//     learned              right answers            how often the largest weight is on the right key
+//     W_V alone                   19.6 %                                                       7.7 %
+//     W_Q and W_V                100.0 %                                                     100.0 %
+//     W_Q, W_K and W_V           100.0 %                                                     100.0 %
+//
+// At seed 1, the cosine similarity with R is 0.27 for W_Q, 0.02 for W_K, and 0.998 for the product W_Qᵀ W_K.
+//
+// If two matrices are equal up to a positive factor, their cosine similarity is 1. So neither matrix has learned R,
+// but their product has. At other seeds, the similarities of W_Q and W_K differ, but that of the product is always
+// close to 1.
 
 // What to remember. Three matrices compute a query, a key and a value from each vector. A score is the dot product of
 // a query and a key, and it is the logarithm of a weight, up to a constant. The product W_Qᵀ W_K learns how queries

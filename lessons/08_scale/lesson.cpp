@@ -74,8 +74,8 @@ void how_large(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 2. The gradient through a softmax --------------------------------------------------------------------
-// The gradient of the loss passes through the softmax on its way to the scores. Do large scores change how much of it
-// passes?
+// The gradient of the loss passes through the softmax before it reaches the scores. Does the softmax pass less of it
+// if the scores are large?
 //
 // Two keys with the scores 4 and 0 get the weights 0.982 and 0.018. With the scores 2 and 0, they get 0.881 and 0.119.
 //
@@ -128,10 +128,13 @@ void what_it_lets_through(const kit::Options& options, kit::Report& report) {
 // The task is to look up an answer. A question has ten keys, drawn from 32 symbols. Each key has one of ten possible
 // answers. The query is one of the ten keys, and the model must return its answer.
 //
-// Each symbol has two learned vectors: one for the query and one for a key. Their initial values are standard normal.
+// Each symbol has two learned vectors: one for its use as a query and one for its use as a key. Their initial values
+// are standard normal.
 //
-// The table shows the median ‖∂loss/∂scores‖ before training ("gradient") and how far the first step moves a score
-// ("move"). A step moves a score further if d is larger. So the dot score at d = 256 may need fewer steps than at 64.
+// The column "gradient" of the table shows the median ‖∂loss/∂scores‖ before training. The column "move" shows how
+// far the first step moves a score. A score is a sum over d numbers, and a step moves each of them. So a step moves a
+// score further if d is larger. That is why the dot score at d = 256 may need fewer steps than at 64, despite its
+// smaller gradient.
 
 ScoreFactory by_dot(Size) { return dot(); }
 
@@ -155,6 +158,15 @@ std::pair<Runs, Runs> at_every_width(const kit::Options& options, kit::Report& r
   draw_steps({plain, scaled, third}, "steps.svg", options);
   return {plain, scaled};
 }
+
+// At seed 1, these rows of the table compare the dot score with the scaled score:
+//
+//                                d  gradient    move  steps to 99 %    right
+//     dot                     1024   4.2e-07   0.840          never   82.7 %
+//     scaled                  1024   2.6e-01   0.054            180  100.0 %
+//
+// At other seeds, the numbers differ, but the dot score at d = 1024 stays below 95 %, and the scaled score is always
+// above 99 %.
 
 // ---- 4. Training without √d -------------------------------------------------------------------------------
 // Could we train without √d? Here are three attempts:

@@ -28,14 +28,15 @@ namespace {
 //     h₁ = tanh(1) = 0.762      h₂ = tanh(0.5 h₁) = 0.363      h₃ = tanh(0.5 h₂) = 0.180
 //
 // If we change x₁ a little, how much does h₃ change? By the chain rule, the derivative is a product with one factor
-// per step. tanh has the derivative 1 − tanh², so the factor of a later step is 0.5 (1 − h'²):
+// per step. The derivative of tanh is 1 − tanh². So the factor of the first step is 1 − h₁², and each later step has
+// the factor 0.5 (1 − h'²):
 //
 //     ∂h₃/∂x₁ = 0.5 (1 − h₃²) · 0.5 (1 − h₂²) · (1 − h₁²) = 0.484 · 0.434 · 0.420 = 0.088
 //
 // The factor of each later step is at most a half. If symbols and states are vectors, the factor of a step is a
-// matrix, the *Jacobian*: the derivatives of the new state with respect to the old state. If each Jacobian shrinks
-// vectors, a product of forty of them is nearly zero. If each one stretches them, the product explodes (Bengio,
-// Simard & Frasconi 1994).
+// matrix: the *Jacobian*, which contains the derivatives of the new state with respect to the old state. If each
+// Jacobian shrinks vectors, a product of forty Jacobians is nearly zero. If each one stretches vectors, the product
+// explodes (Bengio, Simard & Frasconi 1994).
 
 void one_unit(kit::Report& report) {
   const Tensor x = variable(tensor({1, 0, 0}, DType::f64));
@@ -66,8 +67,8 @@ Tensor part(const Tensor& gates, Size index, Size width) {
   return slice(gates, -1, index * width, (index + 1) * width);
 }
 
-// The *plain* cell (Elman 1990) is the cell of section 1, with vectors instead of numbers. The state has nn/'s type
-// RecurrentState: .hidden is h, and .cell is a second vector for cells that have one.
+// The *plain* cell (Elman 1990) is the cell of section 1, with vectors instead of numbers. Our functions return nn/'s
+// type RecurrentState. Its member .hidden is h. Some cells have a second vector, .cell.
 
 RecurrentState plain_step(const Tensor& x, const RecurrentState& state, const Weights& m) {
   return tanh(m.from_x(x) + m.from_h(state.hidden));
@@ -111,8 +112,8 @@ RecurrentState gru_step(const Tensor& x, const RecurrentState& state, const Weig
 }
 
 // If strings of different lengths are stored in one tensor, the short ones are padded at their end. After its last
-// symbol, a string keeps its state. The padding itself must be masked as well: the gradient of W multiplies it by 0,
-// and 0 · NaN is NaN.
+// symbol, a string keeps its state. The padding must be masked, too. The gradient of W multiplies the padding by 0,
+// but if the padding is NaN, the product is NaN.
 
 using Step = RecurrentState (*)(const Tensor& x, const RecurrentState& state, const Weights& m);
 
@@ -135,9 +136,10 @@ Tensor run_by_hand(Step step, const Tensor& x, const ValidLengths& lengths, cons
 // ---- 3. The influence of a symbol before training ---------------------------------------------------------
 // The task: the model gets forty-one random symbols of ten kinds. After the last symbol, it must name the *first*.
 //
-// Each cell has its *usual* initialisation, small random numbers, and another one. For the LSTM and the GRU, we set
-// the bias of the gate that keeps the past, f or z, to 3. σ(3) = 0.95, so forty steps leave 0.14 of the past. The plain
-// cell has no gate, but its matrix U can start as a rotation (*orthogonal*).
+// We compare two initialisations of each cell. The *usual* one consists of small random numbers. The other one lets
+// the cell keep its state. For the LSTM and the GRU, we set the bias of the gate that keeps the past, f or z, to 3.
+// σ(3) = 0.95, so forty steps leave 0.14 of the past. The plain cell has no gate, but its matrix U can start as a
+// rotation (*orthogonal*). A rotation keeps the length of a vector.
 
 void before_training(const kit::Options& options, kit::Report& report) {
   const kit::Question usual = report.ask(
@@ -160,8 +162,8 @@ void before_training(const kit::Options& options, kit::Report& report) {
 // A falling line in the last picture means that the past fades: the last symbols affect the state most, whatever they
 // are. This effect is called *recency*.
 //
-// Now we train each model. With *mixed lengths*, a training string has a first symbol and 0 to 40 symbols of noise.
-// Otherwise it always has 40. The test strings always have 40.
+// Now we train each model. In the training strings, 40 symbols of noise follow the first symbol. With *mixed
+// lengths*, a training string has 0 to 40 symbols of noise instead. All test strings have 40.
 
 std::vector<Outcome> training(const kit::Options& options, kit::Report& report) {
   const kit::Question mixed = report.ask(
@@ -177,6 +179,29 @@ std::vector<Outcome> training(const kit::Options& options, kit::Report& report) 
       "can learn to hold it for four.");
   return outcomes;
 }
+
+// At seed 1, the table reads:
+//
+//                                                 steps      loss       right
+//     chance                                              2.303      10.0 %
+//     plain RNN                                   700     2.311       9.0 %
+//     plain RNN, orthogonal                       700     2.316      11.1 %
+//     LSTM                                        700     2.303       9.2 %
+//     LSTM, forget bias 3                         322     0.005     100.0 %
+//     GRU                                         700     2.306      10.0 %
+//     GRU, update bias 3                          273     0.005     100.0 %
+//     plain RNN, mixed lengths                    700     0.211      89.8 %
+//     plain RNN, orthogonal, mixed lengths        700     0.146      91.5 %
+//     LSTM, mixed lengths                         640     0.005     100.0 %
+//     GRU, mixed lengths                          481     0.005     100.0 %
+//
+// With 40 symbols of noise in each training string, the cells with the usual initialisation stay near chance, because
+// almost no gradient reaches the first symbol. The orthogonal plain cell does not learn at this seed either: its
+// rotation keeps the length of a vector, but the tanh after it does not.
+//
+// Two changes help. An open gate passes the gradient over all forty steps. With mixed lengths, short strings give a
+// gradient that passes over few steps only. At other seeds, the numbers differ, but the LSTM and the GRU always learn
+// the task with one of these changes.
 
 // ---- 5. The influence of a symbol after training ----------------------------------------------------------
 
@@ -196,6 +221,14 @@ void after_training(const std::vector<Outcome>& outcomes, const kit::Options& op
       "Most of its units are near −1 or 1, the flat ends of tanh, and work like switches. So a state can "
       "remember a symbol although its gradient is small.");
 }
+
+// At seed 1, for the plain cell that learned, the gradient of the first symbol divided by that of the last is
+// 6.18e-07. But 86.82 % of its units are beyond ±0.9.
+//
+// How can the cell remember a symbol without a gradient? Think of one unit with a large positive weight from itself.
+// If it is near 1, the next step gives tanh of a large number, which is near 1 again. If it is near −1, it stays near
+// −1. So the unit stores one bit, like a switch. But tanh is flat there, so a small change of the input hardly
+// changes the state.
 
 // What to remember. A gradient over n steps is a product of n factors. A gate that is initialised to be open lets the
 // past through. After a string has ended, mask both its state and its symbols.

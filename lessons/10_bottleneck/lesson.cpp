@@ -171,6 +171,17 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
   return counted;
 }
 
+// At seed 1, the program prints one string of 16 letters, its target, and what the decoder writes:
+//
+//     source   h e j g j f h g i c b g a i i d
+//     target   d i i a g b c i g h f j g j e h
+//     forced   i i i g g b c i g h
+//     free     i d i g d a b c h
+//
+// At seed 1, at length 16, 65.76 % of the letters are right under teacher forcing, and 35.39 % in free decoding. But
+// 0 % of the strings of length 24 are right as a whole. At other seeds, these numbers differ, but their order is the
+// same.
+//
 // So a training log that says "two of three letters are right" may belong to a model that writes no string correctly.
 //
 // (In free decoding, a wrong symbol becomes an input, which never happens under teacher forcing. Lesson 14 returns to
@@ -190,6 +201,17 @@ void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::
       "Each further letter needs many more units. In lesson 11, the decoder looks back at all states of "
       "the encoder instead.");
 }
+
+// At seed 1, the table of the four models is:
+//
+//      hidden   weights        half length   exact match at 8      16      24
+//          32     17646                6.3             19.2 %     0.0     0.0
+//          64     47758                8.2             55.0 %     0.0     0.0
+//         128    150990               10.5             88.8 %     1.0     0.0
+//         256    529486               13.7             98.0 %    20.4     0.0
+//
+// From row to row, the number of weights about triples, but the half length grows by two or three letters only. At
+// other seeds, the half lengths differ, but each doubling adds at least one letter.
 
 // What to remember. An encoder reads a sequence into one vector, the code, and a decoder writes a sequence from it.
 // Under teacher forcing, the decoder's input is the right symbol; in free decoding, it is the symbol that the decoder
