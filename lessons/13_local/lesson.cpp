@@ -5,9 +5,9 @@
 // say where such a model has no derivative.
 //
 // In lessons 11 and 12, the decoder gave weights to all keys of the source at every step. For a long source,
-// that takes time. It is also not how a person copies a text: the place to look at moves along with the
-// writing. Luong, Pham and Manning (2015) therefore attend only to the keys within D places of a position p_t.
-// How does the decoder choose p_t?
+// that takes time. It is also not how a person copies a text: as the person writes, the place to look at
+// moves along the text. Luong, Pham and Manning (2015) therefore attend only to the keys within D places of a
+// position p_t. How does the decoder choose p_t?
 
 #include <cmath>
 
@@ -36,9 +36,9 @@ constexpr DType f64 = DType::f64;
 //
 // W_p and v_p are learned. The sigmoid keeps p_t inside the source.
 //
-// But the window is a mask. Its elements are true or false, so no gradient passes through it to p_t. In
-// local-p, each weight is therefore also multiplied by a Gaussian of the distance from p_t, with the standard
-// deviation σ = D/2:
+// But the window is a mask. Its elements are true or false, so no gradient passes through it to p_t. So
+// local-p also multiplies each weight by a Gaussian of the distance from p_t, with the standard deviation σ =
+// D/2. A gradient does pass through this Gaussian:
 //
 //     α_tj = softmax of the scores inside the window · exp(−(j − p_t)² / 2σ²)
 //
@@ -52,10 +52,10 @@ constexpr DType f64 = DType::f64;
 //     fade          0.325   0.882   0.882   0.325
 //     weight        0.081   0.221   0.221   0.081    0       sum 0.604
 //
-// The sum is less than 1, and we leave it so: the weights are *not* normalised again. If they were, a single
-// key in the window would have the weight 1 wherever it is, and p_t could learn nothing from that weight.
-// Without the second normalisation, a key to the right of p_t gets a larger weight when p_t moves to the right.
-// So if the loss asks for more of that key, p_t moves to the right.
+// The sum is less than 1, and we do *not* normalise the weights again. Why not? Suppose that only one key is
+// in the window. After a second normalisation, its weight would be 1 wherever the key is, and p_t could learn
+// nothing from that weight. Without it, a key to the right of p_t gets a larger weight when p_t moves to the
+// right. So if the loss asks for more of that key, p_t moves to the right.
 
 /// Computes p (B, T) from the states h (B, T, d_h). All sources have the length S.
 Tensor predict_positions(const Tensor& h, Size length, const Tensor& w_p, const Tensor& v_p) {
@@ -82,9 +82,9 @@ void by_hand(kit::Report& report) {
                              {sum(weights).item(), 0.604}});
 }
 
-// In nn/, a window is an option of every attention: `.local = local_m(D)` or `.local = local_p(D, d_h, U)`. A
-// decoder passes its option `.attend = {.local = …}` on to its attention. The score below is the general score
-// from lesson 12, and any other score can be used in its place.
+// In nn/, every attention has a window as an option: `.local = local_m(D)` or `.local = local_p(D, d_h, U)`.
+// A decoder passes its option `.attend = {.local = …}` on to its attention. The score below is the general
+// score from lesson 12, and any other score can be used in its place.
 
 void compare(const char* name, const Local& local, std::uint64_t seed, kit::Report& report) {
   constexpr Size kKeys = 7;
@@ -141,10 +141,10 @@ void the_edge(std::uint64_t seed, kit::Report& report) {
   report.check("gradcheck passes with p at 0.3 from the edge", off.ok() && off.kinks.empty());
 }
 
-// At the edge of a window, the weight jumps to 0.135 of its softmax, and there is no derivative. At all other
-// positions, the tape computes the right gradient. That is why part 1 compared our code with nn/ at positions p
-// that are at least a tenth of a place from the nearest edge. In training, p_t is hardly ever exactly on an
-// edge.
+// At the edge of a window, the Gaussian is 0.135, not 0. So the weight of a key jumps from 0 to 0.135 of its
+// softmax when the key enters, and there is no derivative. At all other positions, the tape computes the
+// right gradient. That is why section 1 compared our code with nn/ at positions p that are at least a tenth
+// of a place from the nearest edge. In training, p_t is hardly ever exactly on an edge.
 
 // ---- 3. Adding neighbours ---------------------------------------------------------------------------------
 // What is a window good for? In this task, the source is a row of digits. Answer t is the sum of the digits
@@ -154,8 +154,8 @@ void the_edge(std::uint64_t seed, kit::Report& report) {
 // decoder is the one from lesson 12. Its input is the same token at every step, so all it can do on its own is
 // count the steps.
 //
-// One training run in eight never gets beyond guessing. If this happens with D = 1, we train that model once
-// more from other initial weights.
+// About one training run in eight never gets beyond guessing. If this happens with D = 1, we train that model
+// once more from other initial weights.
 
 void neighbours(const kit::Options& options, kit::Report& report) {
   const kit::Question wider =
@@ -174,6 +174,17 @@ void neighbours(const kit::Options& options, kit::Report& report) {
                 "middle keys from the two outer ones. In this model, only the window carries information "
                 "about order.");
 }
+
+// At seed 1, the table reads:
+//
+//     window       digits right   whole rows right
+//     D = 0              10.2 %              0.0 %
+//     D = 1             100.0 %            100.0 %
+//     D = 2              13.8 %              0.0 %
+//     no window          10.4 %              0.0 %
+//
+// With D = 1, the three digits in the window are the three that are added, and equal weights are enough. At
+// other seeds, the numbers differ, but only D = 1 solves the task.
 
 // ---- 4. Undoing a doubling --------------------------------------------------------------------------------
 // In the second task, the source is "kkeeyyss" and the answer is "keys". Letter t of the answer is at the
@@ -200,6 +211,13 @@ void doubled(const kit::Options& options, kit::Report& report) {
                 "The Gaussian has a slope, so the gradient of the loss reaches p_t. To compute the fraction "
                 "p_t / S, the decoder's state has to count the steps and remember S.");
 }
+
+// At seed 1, the two models write:
+//
+//     local-m     19.6 % of letters right,    0.0 % of whole sequences right
+//     local-p    100.0 % of letters right,  100.0 % of whole sequences right
+//
+// The window of local-m moves one place per step, but the answer needs two places per step.
 
 // What to remember. A window is a mask around a position p_t. In local-m, p_t is the number of the step. In
 // local-p, the model predicts p_t, and only the fade lets p_t learn. A weight jumps when its key enters or

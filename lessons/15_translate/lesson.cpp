@@ -24,7 +24,7 @@ namespace tapestry::lesson15 {
 // the most probable word at every step. That is not always the way to the most probable sentence.
 //
 // Here is an example with a table in place of the network. For each word, the table has the words that can
-// follow it, with their probabilities:
+// follow it, with their probabilities. Each line of the search shows a sentence and its probability:
 //
 //     <begin>: a .6, b .4     a: <end> .2, c .4, d .4     b: <end> .1, c .9     c: <end> .9, a .1
 //
@@ -84,8 +84,9 @@ void show_beam(kit::Report& report) {
 }
 
 // ---- 2. BLEU ----------------------------------------------------------------------------------------------
-// A sentence has many right translations, so exact match is too strict. BLEU (Papineni et al. 2002) compares
-// the output with a reference translation by counting *n-grams*: runs of n = 1, 2, 3 and 4 consecutive words.
+// A sentence can have many right translations, so exact match is too strict. BLEU (Papineni et al. 2002)
+// compares the output with a reference translation. It counts *n-grams*: runs of n = 1, 2, 3 and 4
+// consecutive words.
 //
 // The precision p_n is the fraction of the output's n-grams that also occur in the reference. Each n-gram of
 // the reference can be matched only once, which is called *clipping*. For the output "la la la" and the
@@ -103,8 +104,8 @@ void show_beam(kit::Report& report) {
 //     7 of 8 words match, 5 of 7 pairs, 4 of 6 triples, 3 of 5 runs of four
 //     7/8 · 5/7 · 4/6 · 3/5 = 0.25, the fourth root is 0.707, and BLEU is 70.7
 //
-// For a corpus, the counts are first summed up over all sentences. So the BLEU of a corpus is not the mean of
-// its sentences' BLEU.
+// For a corpus, the counts of all sentences are summed first. So the BLEU of a corpus is not the mean of the
+// BLEU of its sentences.
 
 /// Returns the number of n-grams in the output that match, with clipping.
 int matches(const Words& output, const Words& reference, std::ptrdiff_t n) {
@@ -171,8 +172,9 @@ Translations copy_unknown(Translations translations) {
 // By default, we train on sentences of a small English and French grammar. Some pairs of an adjective and a
 // noun never occur in the training sentences. The dictionaries contain no names.
 //
-// The loss uses *label smoothing*: a tenth of the target's probability is spread over the other words. So the
-// loss stays far above 0, even when BLEU is 100.
+// The loss uses *label smoothing*: a tenth of the target's probability is spread over the other words. A
+// model that gives the right word the probability 1 does not have the smallest loss then. So the loss stays
+// far above 0, even when BLEU is 100.
 //
 // For comparison, we train a second translator without attention. At each step, its decoder gets the last state
 // of each direction of the encoder. This is the single vector from lesson 11.
@@ -185,15 +187,31 @@ Translations copy_unknown(Translations translations) {
 // ---- 5. New sentences -------------------------------------------------------------------------------------
 // Each sentence of the grammar has exactly one right translation, so we can use exact match here.
 //
-// In French, many adjectives of the grammar follow their noun. We say that an adjective and its noun *cross* if
-// French swaps their order, the translation is exact, and each of the two French words has its largest weight
-// on the English word that it translates. The picture below shows an example: "the zone of international
-// control" → "la zone de contrôle international". Nobody told the model about adjectives.
+// In French, many adjectives of the grammar follow their noun. We say that an adjective and its noun *cross*
+// if French swaps their order, the translation is exact, and each of the two French words has its largest
+// weight on the English word that it translates. The picture below shows an example: "the zone of
+// international control" → "la zone de contrôle international". The training data does not mark adjectives.
+//
+// At seed 1, 100 % of the new sentences are translated exactly, and in 99.77 % of the new pairs, adjective
+// and noun cross. Here are two sentences with a name, before and after copying:
+//
+//     marie loves the big women under the round children
+//     → <unk> aime les grandes femmes sous les enfants ronds
+//     → marie aime les grandes femmes sous les enfants ronds
 
 // ---- 6. BLEU by sentence length ---------------------------------------------------------------------------
 // Here is BLEU for different lengths of the source sentence, as in figure 2 of Bahdanau, Cho and Bengio (2015).
 // The long sentences consist of two or three sentences joined together. The training text of both translators
 // also contains some joined sentences (--joined 0 leaves them out).
+//
+// At seed 1, BLEU by the number of words in the source is:
+//
+//      words                     1-5    6-8   9-11  12-14  15-19  20-24  25-29  30-35    36+
+//      additive                100.0  100.0  100.0  100.0   99.7   99.9   99.3   99.3   82.8
+//      no attention             99.3   92.1   73.4   45.1   27.7   20.4   16.9   13.2   12.1
+//
+// Without attention, BLEU falls with the length, because one vector must hold the whole sentence. At other
+// seeds, the numbers differ, but both lines have the same shape.
 
 // What to remember. A beam search keeps several beginnings, because the most probable first word may lead to a
 // less probable sentence. BLEU counts matching n-grams over a corpus, with clipping, and penalises short
