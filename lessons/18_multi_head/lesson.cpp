@@ -5,9 +5,9 @@
 // splitting mistake that raises no shape error, measure which head does which work, and compute how much memory
 // the heads need when a model generates text.
 //
-// Attention gives each query one row of weights, and the row sums to 1. What if a token needs two pieces of
-// information, and they are stored at two different tokens? Then its result is a mixture of both values, about
-// half of each. Can the model still tell which half came from which token?
+// Attention gives each query one row of weights, and the row sums to 1. Suppose that a token needs two pieces
+// of information, which are stored at two different tokens. Then its result is a mixture of both values,
+// about half of each. Can the model still tell which half came from which token?
 
 #include <algorithm>
 #include <cmath>
@@ -39,9 +39,9 @@ namespace {
 // Now exchange the two halves of the query: q = (0 4 4 0). With two heads the result becomes (0.056 0.944 0.944
 // 0.056). With one head the result is the same as before, so a single head cannot tell these two queries apart.
 //
-// For T tokens, we number the heads from 0. Head i gets the columns i · d to (i + 1) · d of every token's row.
-// The code splits the last axis into (H, d) and then exchanges H with T. After that, H is one more batch axis,
-// and attention is computed as before.
+// For T tokens, we number the heads from 0. Head i gets the columns i · d to (i + 1) · d − 1 of every token's
+// row. The code splits the last axis into (H, d) and then exchanges H with T. After that, H is one more batch
+// axis, and attention is computed as before.
 
 /// (B, T, H · d) → (B, H, T, d)
 Tensor split_heads(const Tensor& x, Size heads) {
@@ -142,9 +142,22 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
   return compared;
 }
 
-// Too many heads fail as well. With d_k = 1, a head's largest weight is always on the largest or on the
-// smallest key. So such a head cannot select one key of 32, and all 64 heads together solve only a part of the
-// task.
+// At seed 1, the table reads:
+//
+//                             d_k    first %  second %   both %
+//     1 head                   64       13.7      97.1     11.6
+//     2 heads                  32      100.0     100.0    100.0
+//     4 heads                  16      100.0     100.0    100.0
+//     8 heads                   8      100.0     100.0    100.0
+//     16 heads                  4      100.0     100.0    100.0
+//     64 heads                  1       72.2      70.5     50.5
+//     4 heads, reshaped        16       72.4      82.6     61.7
+//
+// At other seeds, one head may prefer the first digit to the second, but it never gives both.
+//
+// Too many heads fail as well. With d_k = 1, the score is a product of two numbers, so a head's largest
+// weight is always on the largest or on the smallest key. Such a head cannot select one key of 32, and all 64
+// heads together solve only a part of the task.
 //
 // The heads that were split by a reshape also learn a part of the task, and no error is raised. A loss that
 // falls does not prove that the split is right.
@@ -153,8 +166,8 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
 // No label says which head belongs to which question. The weights of a head show which tokens it attended to,
 // but they do not show whether that mattered for the answer. To measure that, we remove the head.
 //
-// W^O consists of H blocks of columns, one per head. So the layer's result is a sum over the heads, Σ_i head_i
-// W_i^Oᵀ. When we set W_i^O to zeros, head i no longer contributes. The model is not trained again.
+// W^O consists of H blocks of columns, one per head. So the result of the layer is a sum over the heads,
+// Σ_i head_i W_i^Oᵀ. If we set W_i^O to zeros, head i no longer contributes. The model is not trained again.
 
 void take_heads_out(const Compared& compared, const kit::Options& options, kit::Report& report) {
   const kit::Question out = report.ask(
@@ -166,6 +179,15 @@ void take_heads_out(const Compared& compared, const kit::Options& options, kit::
   report.answer(out, 'a', left.lost <= 30 && left.kept >= 95, "Each head serves one of the two questions.");
   show_looks(compared, options);
 }
+
+// At seed 1, these rows show the weights of the question token:
+//
+//     head 1 of 1:  26.2 % on the first key,  54.2 % on the second,  19.6 % elsewhere
+//     head 1 of 2:   0.2 % on the first key,  96.5 % on the second,   3.2 % elsewhere
+//     head 2 of 2:  96.1 % on the first key,   0.4 % on the second,   3.5 % elsewhere
+//
+// With two heads, each head has taken one of the two questions. At other seeds, the two heads may have
+// exchanged their questions.
 
 // ---- 5. Sharing keys --------------------------------------------------------------------------------------
 // A model that generates text stores the keys and values of all tokens so far in its *cache* (lesson 20). For

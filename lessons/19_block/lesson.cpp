@@ -4,10 +4,10 @@
 // Afterwards you can write a layer norm with its backward rule, and a whole transformer block, and you can
 // explain what each of its components is for.
 //
-// One attention layer answers one question about a sequence. If a second question depends on the first answer,
-// it needs a second attention layer on top of the first. So why not stack eight of them? In a transformer's
+// One attention layer answers one question about a sequence. If a second question depends on the first answer, the
+// model needs a second attention layer on top of the first. So why not stack eight of them? In a transformer's
 // *block* (Vaswani and others 2017), attention is combined with three more components: norms, residuals and a
-// feed-forward network. What goes wrong without one of them?
+// feed-forward network. What goes wrong if one of them is missing?
 
 #include <cmath>
 #include <optional>
@@ -39,8 +39,8 @@ namespace {
 //
 // - It is part of its own x̂_i.
 // - It changes μ, with ∂μ/∂x_i = 1/d.
-// - It changes σ. We have σ² = 1/d Σ_k (x_k − μ)² + ε, and its derivative with respect to x_i is 2/d (x_i − μ).
-//   A change of μ changes each square, too, but these changes sum to 0, because Σ_k (x_k − μ) = 0.
+// - It changes σ. We have σ² = 1/d Σ_k (x_k − μ)² + ε. The derivative of σ² with respect to x_i is 2/d (x_i − μ). (A
+//   change of μ changes each square, too, but these changes sum to 0, because Σ_k (x_k − μ) = 0.)
 //
 // Since ∂(σ²) = 2σ ∂σ, we get:
 //
@@ -100,7 +100,8 @@ void pencil(std::uint64_t seed, kit::Report& report) {
 //
 //     feed(x) = W₂ relu(W₁ x + b₁) + b₂      post   x ← norm(x + sublayer(x))      pre   x ← x + sublayer(norm(x))
 //
-// With pre-norm, x passes only through sums from the first block to the last.
+// With pre-norm, x passes only through sums from the first block to the last. So the gradient passes through these
+// sums unchanged, too, and reaches the first block.
 
 Tensor norm_by_hand(const Tensor& x, const Norm& norm) {
   return norm.parameters().front() * normalise(x).x_hat + norm.parameters().back();  // γ, β
@@ -168,6 +169,20 @@ void parts(const kit::Options& options, kit::Report& report) {
       "An attention layer averages. Without a residual, each layer must learn to pass a token on unchanged.");
 }
 
+// At seed 1, these rows of the tables show the percentages of right answers with eight blocks:
+//
+//     eight blocks              loss     once    twice      sum   (% right)
+//     attention alone          2.025     27.1     27.1     12.6
+//     + residual               2.298     12.2     12.9     10.8
+//     + norm                   0.132    100.0    100.0     92.7
+//     + feed-forward (whole)   0.016    100.0    100.0    100.0
+//     whole, no residual       2.262     14.9     14.6     11.6
+//     whole, no norm           2.877     10.4      9.9     10.1
+//     whole, norm after        2.061     24.8     26.2     14.4
+//
+// At other seeds, the numbers differ, but the whole block is always right on nearly all of "twice". If residuals or
+// norms are missing, the model does not learn "once".
+//
 // With two blocks of attention, residuals and norms, the model does not learn the sum. With the feed-forward, it
 // does. The last digit of a sum is a nonlinear function of the two digits, a lookup in a 10 × 10 table. One averaging
 // step does not compute it. (Models with many attention layers find a way to add without a feed-forward, because
@@ -203,8 +218,8 @@ void depth(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 6. Norms allow larger learning rates -----------------------------------------------------------------
-// A gradient predicts the effect of a very small step. Without norms, a small change in the first block changes
-// everything above it, so the prediction holds only for very small steps.
+// A gradient predicts the effect of a very small step only. Without norms, a small change in the first block changes
+// everything above it. So the prediction is good only for even smaller steps.
 //
 // So far, kit::train has raised the learning rate slowly (warm-up) and limited the norm of the gradient
 // (clipping). Both help. Now we use Adam without either, and look for the largest learning rate with which the
