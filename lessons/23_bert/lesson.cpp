@@ -4,10 +4,10 @@
 // grammar). Afterwards you can turn plain text into a training task by hiding words, build the head that
 // predicts the hidden words, and fine-tune the pretrained model on a task with few labels.
 //
-// In lesson 20, a language model reads only to the left of each position, because it must not see the word
-// that it predicts. In lesson 22, an encoder attends in both directions. For an encoder, predicting the next
-// word is no useful task, because the next word is part of its input. So what can an encoder learn from text
-// without labels? And how does that help with a task that has only a few labels?
+// In lesson 20, a language model attends only to the left of each position, because it must not see the word
+// that it predicts. In lesson 22, an encoder attends in both directions. Predicting the next word teaches an
+// encoder nothing, because the next word is part of its input. So what can an encoder learn from text without
+// labels? And how does that help with a task that has only a few labels?
 
 #include <cmath>
 
@@ -31,8 +31,9 @@ namespace {
 //     −log of it                       0.693              1.609      mean of the two 1.151: the loss
 //
 // Only the hidden positions count in the loss. At the other positions the answer is part of the input, so
-// predicting it is easy. If the model gives these words a probability of 1, the mean over all four positions
-// is 0.576. That mean is smaller, although the model has learned nothing about the hidden words.
+// predicting it is easy. If the loss counted all four positions, and the model gave the two visible words the
+// probability 1, the mean would be 0.576. This number is smaller, although the model has learned nothing
+// about the hidden words.
 //
 // We choose each word with probability 25 %. (BERT chose a smaller part of longer texts.) Then:
 //
@@ -149,6 +150,10 @@ void pretraining(MaskedModel& model, const Dictionary& dictionary, const kit::Op
       "learned from the texts which words translate each other.");
 }
 
+// At seed 1, the model recovers 99.2 % of the hidden English words from both halves, and 37.9 % from the
+// English half alone. So most of the information about a hidden word is in its translation. At other seeds,
+// the numbers differ, but the second is always clearly below the first.
+
 // ---- 4. Attention between the languages -------------------------------------------------------------------
 // The figure shows the attention weights of every head for one sentence in both languages. Rows are queries
 // and columns are keys. In each map the English words come first, then the French words.
@@ -201,6 +206,20 @@ void fine_tuning(const MaskedModel& model, const Dictionary& dictionary, const k
       "from random weights has learned nothing about these words. The pretrained encoder has learned which "
       "words they occur with.");
 }
+
+// At seed 1, the table of both classifiers reads:
+//
+//     labels  fine-tuned  from random weights     words without a label
+//          8      79.5 %               64.7 %                    57.1 %
+//         16      91.6 %               72.2 %                    34.9 %
+//         32      99.0 %               80.6 %                    17.5 %
+//         64      99.5 %               87.2 %                     5.1 %
+//        128     100.0 %               95.5 %                     1.2 %
+//
+// The last column shows how many words of the test sentences occur in no labelled sentence. Random weights
+// contain nothing about such words. In pretraining, the encoder has seen with which other words they occur.
+// With more labels, there are fewer such words, so the advantage of pretraining becomes small. At other
+// seeds, the numbers differ, but with 32 labels pretraining always helps clearly.
 
 // What to remember. Masked language modelling hides words, predicts them, and counts only the hidden words in
 // the loss. It makes a training task from plain text. A model that attends in both directions uses everything

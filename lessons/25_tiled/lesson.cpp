@@ -5,11 +5,11 @@
 // forward and backward, whose memory grows with the length of the text and not with its square.
 //
 // In every lesson so far, attention computed a weight for each pair of a query and a key, and kept all
-// weights for backward. For a text of T words these are T² numbers. But the result for each query is a single
-// vector.
+// weights for the backward pass. For a text of T words these are T² numbers. But the result for each query is
+// a single vector. Do we have to keep all T² numbers?
 //
-// This lesson computes exactly the same attention, but in another order. For that, softmax must start before
-// all of its scores are known. Is this possible?
+// This lesson computes exactly the same attention, but in another order: key after key. So the softmax must
+// start before all of its scores are known. Is this possible?
 
 #include <algorithm>
 #include <array>
@@ -141,12 +141,12 @@ Tiled forward(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
 //     dV = Pᵀ dO         dP = dO Vᵀ         dS_ij = P_ij (dP_ij − D_i),  D_i = Σ_j P_ij dP_ij
 //     dQ = scale · dS K                     dK = scale · dSᵀ Q
 //
-// Because we kept L, we can compute each tile of P again from Q and K. Only D needs more thought: it is a sum
+// Because we kept L, we can compute each tile of P again from Q and K. Only D needs another idea: it is a sum
 // over all keys, so a single tile does not contain it. But dP_ij is dO_i · v_j. Therefore
 //
 //     D_i = Σ_j P_ij (dO_i · v_j) = dO_i · Σ_j P_ij v_j = dO_i · O_i
 //
-// and the output O is already known for all keys.
+// The forward pass has already computed the output O for all keys.
 //
 // backward.cpp implements this in about twenty lines. If the tape recorded the loop, it would keep every
 // tile. So we define an op (lesson 02): its value comes from detached inputs, and one rule returns all three

@@ -4,9 +4,9 @@
 // and its cache). Afterwards you can write a new attention mechanism as one lambda, check it, and train it.
 //
 // Many papers propose a new attention mechanism, and most of these differ from softmax(Q Kᵀ / √d) V in one
-// line. That line is easy to write with tensors. But then the matrix of all pairs is stored again, which
-// lesson 25 avoided. In this lesson, we run the line inside the tiles. How can a kernel run a formula that
-// was not known when the kernel was written, and also its derivative?
+// line. That line is easy to write with tensors. But then the tape stores the matrix of all pairs, which
+// lesson 25 avoided. In this lesson, we run the line inside the tiles. But the kernel was written before the
+// line. How can it run the line, and also its derivative?
 //
 // The files of this lesson: my_attention.cpp is the file that you change. gallery_element.cpp and
 // gallery_ops.cpp contain mechanisms from which you can start. tasks.cpp draws the texts.
@@ -166,6 +166,15 @@ void longer(const kit::Options& options, kit::Report& report) {
                 "From position 65 on, the model receives position vectors that did not occur in training.");
 }
 
+// At seed 1, the losses of both models on texts of several lengths are:
+//
+//     loss of a text      32      64     128     256   words
+//     ALiBi            2.520   2.449   2.422   2.408
+//     sinusoidal       2.735   2.728   3.626   4.066
+//
+// At other seeds, the numbers differ. But the loss with ALiBi never rises from 64 to 256 words, and with
+// sinusoids it always rises clearly.
+
 // ---- 3. A puzzle for your own mechanism -------------------------------------------------------------------
 // In the puzzle, seven voices speak in turn, one symbol each, again and again. Each voice has a favourite
 // symbol, which is drawn anew for each string. The voice says its favourite two times in five, and otherwise
@@ -196,6 +205,17 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
       "ALiBi and T5 distinguish near keys from far ones. Sinusoids and rotary use periodic functions, but "
       "none of their periods is seven positions.");
 }
+
+// At seed 1, these shares of the favourites are predicted:
+//
+//     by turns          99.9 % of favourites predicted from position 192 on
+//     sinusoidal         7.1 %
+//     T5                50.2 %
+//     ALiBi             15.7 %
+//     rotary            53.4 %
+//
+// At other seeds, the numbers differ, but only the score with the period of seven positions solves the
+// puzzle.
 
 // ---- 4. The gallery ---------------------------------------------------------------------------------------
 // The gallery has 24 mechanisms from papers, each with at most 15 lines of code. The list says on which of

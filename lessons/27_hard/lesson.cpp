@@ -5,9 +5,9 @@
 // the variance of a gradient estimate, and reduce its variance without changing its mean.
 //
 // All attention so far is *soft*: the result is a weighted average of all values. But sometimes a model can
-// read only one value. Opening a cell may cost something, or a camera points at one place. *Hard* attention
-// draws one key at random, with the attention weights as probabilities, and reads only its value (Xu and
-// others 2015).
+// read only one value. For example, opening a cell may cost something, or a camera can point at only one
+// place. *Hard* attention draws one key at random, with the attention weights as probabilities, and reads
+// only its value (Xu and others 2015).
 //
 // A small change of the scores usually does not change the drawn key. So the derivative of the loss after a
 // draw is 0, wherever it exists. How can the scores be trained?
@@ -58,8 +58,7 @@ constexpr DType f64 = DType::f64;
 //
 // A good baseline is the expected loss J, or the mean of earlier losses. It must not depend on the draw.
 //
-// In code, we return a loss whose *gradient* is the estimate. The value of this loss has no meaning of its
-// own:
+// In code, we return a loss whose *gradient* is the estimate. The value of this loss has no meaning:
 
 /// Maps scores (B, n), the key that each row drew, and the loss after the draw (B) to a loss for each row
 /// (B).
@@ -174,6 +173,20 @@ void worth(const Unsure& unsure, const kit::Options& options, kit::Report& repor
       "changes.");
 }
 
+// At seed 1, the table of estimates reads:
+//
+//                                  variance error of the mean   in standard errors
+//     REINFORCE, no baseline          967.9             9.0 %                  1.7
+//     REINFORCE, baseline              29.8             0.6 %                  1.2
+//     straight-through, τ = 0.1      1024.3            12.6 %                  2.7
+//     straight-through, τ = 1          35.0            19.8 %                 20.5
+//     Gumbel-softmax, τ = 0.1         371.8            10.7 %                  2.9
+//     Gumbel-softmax, τ = 1             7.3            21.5 %                 44.0
+//
+// The last column shows the bias. With τ = 1, the means are many standard errors away from the gradient, so
+// these two methods are biased. At other seeds, the numbers differ, but REINFORCE stays within a few standard
+// errors.
+
 // ---- 4. Training with five methods ------------------------------------------------------------------------
 // Now the reader is trained. The task is similar to that of lesson 06. Each cell has an arrow k, a vector, on
 // its cover, and a symbol under it. The query for the cell with the arrow k is R k, where R is an unknown
@@ -191,6 +204,18 @@ FiveWays find(double temperature, const kit::Options& options, kit::Report& repo
   report.at_most("a cell at random: right answers", five.at_random, 20, "%");
   return five;
 }
+
+// At seed 1, the readers give these shares of right answers:
+//
+//                              right answers
+//     a cell at random                14.8 %
+//     REINFORCE, no baseline          86.7 %
+//     REINFORCE, baseline            100.0 %
+//     Gumbel-softmax, soft           100.0 %
+//     straight-through               100.0 %
+//
+// So a small bias does no harm here, but a large variance does. At other seeds, the numbers differ, but the
+// last three methods always learn the task.
 
 // ---- 5. How much variance training tolerates --------------------------------------------------------------
 // In practice, a draw often has only a small effect on a large loss. For example, the loss of a caption with
@@ -214,6 +239,18 @@ void raise(double most, const Unsure& unsure, const FiveWays& five, const kit::O
       "The mean of the estimates is right, but their noise is much larger than the signal, so the steps lead "
       "nowhere. A baseline removes the added number, whatever its size.");
 }
+
+// At seed 1, if a number is added to all losses, the variance and the right answers become:
+//
+//      added to losses   variance    no baseline     baseline
+//                  0.0        968         86.7 %      100.0 %
+//                  1.0       1494         41.1 %
+//                  3.0       2894         22.1 %
+//                 10.0      11461         22.5 %
+//                 30.0      67360         17.2 %      100.0 %
+//
+// The reader with a baseline is trained for the first and the last row only. A baseline subtracts the added
+// number again, so it does not matter how large the number is.
 
 // What to remember. The loss after a draw has no useful derivative, but the expected loss has one. REINFORCE
 // estimates its gradient without bias, from the one cell that was read. A baseline that does not depend on

@@ -37,9 +37,9 @@ constexpr DType f64 = DType::f64;
 //
 //     w_j = max(s_j − τ, 0),   with the τ that makes Σ w_j = 1
 //
-// So τ is a threshold. Picture it as a water *level*. If a score is above the level, the difference is the
-// key's weight. If a score is below the level, the key is *drowned*: its weight is 0. The keys above the
-// level are the *support*.
+// So τ is a threshold. You can picture it as a water *level*. If a score is above the level, the difference
+// is the weight of the key. If a score is below the level, the key is *drowned*: its weight is 0. The keys
+// above the level are the *support*.
 //
 // To find τ, we let keys into the support one at a time, starting with the largest score. We continue as long
 // as the next score is above the level of the keys that are already in. For the scores s = (1, 0.8, 0.1,

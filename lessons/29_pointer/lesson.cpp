@@ -5,8 +5,8 @@
 // attended to, and train a decoder that goes through its source once and writes while the source is still
 // coming in.
 //
-// A translator's attention weights show where it looks. So far, we have only used them to average values. If
-// we interpret them as probabilities of positions, three faults of translators go away:
+// A translator's attention weights show which source words it uses. So far, we have only averaged values with
+// them. Now we interpret them as probabilities of positions. This corrects three faults of translators:
 //
 // - A decoder cannot write a name that is not in its vocabulary.
 // - A decoder can write the same part of a sentence twice, or go round in circles.
@@ -54,9 +54,9 @@ Tensor mixture(const Tensor& vocabulary, const Tensor& weights, const Tensor& p_
   return scatter_add(written, -1, source, (1.0 - p_gen) * weights);
 }
 
-// The loss is −ln P(next word), as always. Its gradient reaches the gate, the vocabulary's logits and the
-// attention scores, in proportion to their parts of P. So no label has to say which words are copied. In nn/,
-// the loss is copy_loss().
+// The loss is −ln P(next word), as always. Each part of P gets a gradient in proportion to its size: the
+// gate, the logits of the vocabulary, and the attention scores. So no label has to say which words are
+// copied. In nn/, the loss is copy_loss().
 
 void write_or_point(std::uint64_t seed, kit::Report& report) {
   const Indices source = Indices{3, 1, 3}.reshape({1, 3});  // Ada met Ada: Ada is 3 = V
@@ -89,6 +89,15 @@ void names(const kit::Options& options, kit::Report& report) {
                 "of neighbouring words tell it that too. The weights become a pointer only when the loss "
                 "depends on the word they point to.");
 }
+
+// At seed 1, the table reads:
+//
+//                                          names     known words   whole sentences
+//     writes only                          0.0 %          99.0 %             0.0 %
+//     the same, <unk> replaced            43.2 %          99.0 %
+//     writes and copies                   99.9 %          99.6 %            98.7 %
+//
+// At other seeds, the numbers differ, but only the translator that copies writes nearly all names.
 
 // ---- 3. Coverage against repetition -----------------------------------------------------------------------
 // The task is to copy a text of up to 12 words, in which some words are repeated. This decoder has no state.
@@ -146,14 +155,22 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
 // the score is enough by itself, because the next position depends only on the previous word and on what is already
 // covered.
 
+// At seed 1, one of the texts is copied like this:
+//
+//     the text        w2 w6 w7 w17 w26 w5 w26 w17 w7 w16 w5 w17
+//     no coverage     w2 w6 w7 w17 w7 w17 w7 w17 w7 w17 w7 w17
+//     with coverage   w2 w6 w7 w17 w26 w5 w26 w17 w7 w16 w5 w17
+//
+// Without coverage, the decoder goes round in a circle: after w17, it always attends to the same position.
+
 // ---- 4. Monotonic attention -------------------------------------------------------------------------------
 // A telegraph receives letters and pauses. For each letter it writes two symbols, the letter's code. With
 // softmax, it could not write before it has all keys, because every weight depends on all scores.
 //
-// *Monotonic* attention (Raffel, Luong and others 2017) decides key by key. It starts at the key where it
-// stopped last. At key j it stops with the probability p_j = sigmoid(s_j), where s_j is the score, or else it
-// goes on to the next key. So it never needs the keys after the stop. The encoder must then read left to right only,
-// as a forward GRU does.
+// *Monotonic* attention (Raffel, Luong and others 2017) decides key by key. It starts at the key where the
+// previous query stopped. At key j, it stops with the probability p_j = sigmoid(s_j), where s_j is the score.
+// Otherwise it continues with the next key. So it never needs the keys after the stop. The encoder must not
+// need them either, so it reads from left to right only, as a forward GRU does.
 //
 // But a decision has no gradient. So training uses the *expected* weights instead: α_tj is the probability
 // that query t stops at key j. Let q_tj be the probability that query t reaches key j, and let
@@ -207,6 +224,16 @@ void never_back(double noise, const kit::Options& options, kit::Report& report) 
                 "Without noise, nothing pushes the probabilities to 0 or 1. The model averages several "
                 "keys, as softmax does, and a hard decision keeps only one of them.");
 }
+
+// At seed 1, these shares of the symbols are right:
+//
+//     trained with                   used as trained       with hard decisions
+//     softmax                                100.0 %                    51.6 %
+//     expected weights, no noise             100.0 %                    41.3 %
+//     expected weights                       100.0 %                    99.1 %
+//
+// At other seeds, the numbers differ, but only the telegraph that was trained with noise makes good hard
+// decisions.
 
 // What to remember. Attention weights can be probabilities of positions. A mixture with the vocabulary lets
 // the decoder copy words. The running sum of the weights tells the decoder which positions it has covered. Monotonic
