@@ -20,8 +20,8 @@ namespace {
 
 // ---- 1. Addressing in four steps --------------------------------------------------------------------------
 // The *memory* M (N, W) is a matrix with N *slots*. Each slot is a row of W numbers. A *head* selects slots.
-// Its position is a vector w of N weights that sum to 1. (An index of a single slot would have no
-// derivative.)
+// Its position is a vector w of N weights that sum to 1. If the position were the index of a single slot, it
+// would have no derivative.
 //
 // In the *neural Turing machine* of Graves, Wayne and Danihelka (2014), a head moves from its previous
 // weights w_{t−1} to its new weights w_t in four steps:
@@ -143,6 +143,17 @@ Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& option
   return copied.lstmn;
 }
 
+// At seed 1, the table reads:
+//
+//     copy                       params   letters @10     strings   letters @20     strings
+//     machine                     17324       100.0 %     100.0 %       100.0 %     100.0 %
+//     machine, by content only    17324        44.3 %       0.0 %        28.1 %       0.0 %
+//     LSTM                        28352        56.3 %       0.0 %        32.1 %       0.0 %
+//     LSTMN (section 5)           38720        42.6 %       0.0 %        29.0 %       0.0 %
+//
+// All models were trained on strings of up to 10 letters. At other seeds, the numbers differ, but only the
+// machine copies whole strings.
+
 // ---- 4. Find a letter, then continue ----------------------------------------------------------------------
 // The input has different letters, and then one of them again. The model must output the two letters that
 // came after it. In this task, the read head's habit is to move on.
@@ -160,9 +171,10 @@ void go_on(const NeuralTuringMachineOptions& machine, const kit::Options& option
 }
 
 // ---- 5. An LSTM that keeps all its states -----------------------------------------------------------------
-// A different idea is never to overwrite anything. The LSTM network with a memory, *LSTMN* (Cheng,
-// Dong and Lapata 2016), keeps all its states. A normal LSTM computes its next state from the last one. The LSTMN computes it from a weighted average of all earlier states, h̃ and c̃. This is called
-// *intra-attention*, and its score is lesson 11's additive score:
+// A different idea is never to overwrite anything. The LSTM network with a memory, *LSTMN* (Cheng, Dong and
+// Lapata 2016), keeps all its states. A normal LSTM computes its next state from the last one. The LSTMN
+// computes its next state from a weighted average of all earlier states. The weights come from
+// *intra-attention*, whose score is the additive score from lesson 11:
 //
 //     a_i = v · tanh(W_h h_i + W_x x_t + W_b h̃_{t−1} + b), i < t        s = softmax(a)
 //     h̃_t = Σ_i s_i h_i,   c̃_t = Σ_i s_i c_i                            h_t, c_t = LSTM step(x_t, h̃_t, c̃_t)
@@ -203,6 +215,14 @@ void far(const Right& copied, const kit::Options& options, kit::Report& report) 
                 "The LSTMN finds the state by its content: the mark. To copy, it would have to find "
                 "letters by their position.");
 }
+
+// At seed 1, this table shows the marked letter at the trained length and at twice this length:
+//
+//     marked                     params   letters @40     strings   letters @80     strings
+//     LSTMN                       38720       100.0 %     100.0 %       100.0 %     100.0 %
+//     LSTM                        28352        11.4 %      11.4 %        13.0 %      13.0 %
+//
+// At other seeds, the numbers of the LSTM differ, but they stay near chance.
 
 // What to remember. A head moves through a memory by content and by shift, and both moves have derivatives.
 // Reading slot after slot is a rule that works for any length, as far as the slots reach. Initial biases that

@@ -43,8 +43,9 @@ constexpr DType f64 = DType::f64;
 //     a_1    3   1   1        0.6    0.2    0.2           0.75    0.5    0.333
 //     a_2    1   1   2        0.25   0.25   0.5           0.25    0.5    0.667
 //
-// The word b_2 has no counterpart. Its two scores are equal, so its column has equal weights, and both words
-// of the premise give it only a small weight. The softmax by rows and the softmax by columns need not agree.
+// The word b_2 has no counterpart. Its two scores are equal, so its column has equal weights. Both words of
+// the premise give it only a small weight. The softmax by rows and the softmax by columns need not agree,
+// because each divides by different sums.
 
 struct Aligned {
   Tensor beta, alpha;  // (B, n, d), (B, m, d)
@@ -157,6 +158,16 @@ std::vector<Right> follow(Size hidden, const kit::Options& options, kit::Report&
 
 // In both pictures, "red" has no counterpart, and yet its weight is concentrated on the first noun. Only equal
 // scores give equal weights, and learned scores need not be equal.
+
+// At seed 1, the table reads:
+//
+//                         params     seen together      held out     twins
+//     full model           33203            99.7 %        99.7 %    99.4 %
+//     no positions         33203            85.6 %        85.7 %    50.0 %
+//     equal weights        33203            85.2 %        82.3 %    60.0 %
+//     bag of words         94332            82.0 %        80.3 %    50.0 %
+//
+// At other seeds, the numbers differ, but the full model is always clearly the best.
 
 // ---- 4. Word order ----------------------------------------------------------------------------------------
 // "Dog pushes cat" and "cat pushes dog" have the same words but different meanings. F, G, the sums and the

@@ -8,7 +8,7 @@
 // writes "red square left of blue circle", it should look at the square while it writes "square".
 //
 // There is a second question. In red light, the whole picture is reddish. To name a colour, the captioner
-// must know the light. How does this information get to every part of the picture?
+// must know the colour of the light. How does this information get to every part of the picture?
 
 #include <cmath>
 #include <vector>
@@ -142,8 +142,8 @@ void captioner(std::uint64_t seed, kit::Report& report) {
 // white thing, or to a yellow thing in blue light. The light can be seen at one place only: an empty frame
 // that is known to be white.
 //
-// We train five captioners. Two of them give all places equal weights, and three have no gate. A caption
-// counts as right if every word is right.
+// We train five captioners. Two of them give all places equal weights, so they do not attend to places. Three
+// have no gate. A caption counts as right if every word is right.
 
 Captioners train(double darkest, const kit::Options& options, kit::Report& report) {
   const kit::Question gate_alone =
@@ -165,11 +165,23 @@ Captioners train(double darkest, const kit::Options& options, kit::Report& repor
   return all;
 }
 
+// At seed 1, the five captioners reach:
+//
+//     attends to            captions right
+//     neither                       22.2 %
+//     channels                      23.4 %
+//     places                        57.7 %
+//     places, mean first           100.0 %
+//     both                         100.0 %
+//
+// At other seeds, the numbers of the first three differ. The last two are always right in nearly all
+// captions.
+//
 // The captioner with places alone gets a third of the captions right with one seed, and nearly all with
 // another. It could look at the frame and remember the light. But it has to learn both at once: a look at the
 // frame helps only if the state can use the information. With a gate, the mean brings information about the
-// light to every place of every picture. In the paper, the initial state is computed from the mean, which
-// brings the information to the decoder.
+// light to every place of every picture. In the paper, the initial state is computed from the mean ("mean
+// first"), which brings the information to the decoder.
 
 // ---- 5. Where the captioner looks, and what it needs ------------------------------------------------------
 // The attention weights at a word show which places the decoder used, but not whether it needed them
