@@ -133,8 +133,8 @@ void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) 
 }
 
 // ---- 3. Broadcasting and matrix products ------------------------------------------------------------------
-// A tensor of shape (), or with an axis of size 1, is repeated until it fits the shape of another tensor. This
-// repetition is called *broadcasting*. A number that is repeated is used many times.
+// A tensor of shape (), or with an axis of size 1, is repeated until it fits the shape of another tensor.
+// This repetition is called *broadcasting*. So the result uses a repeated number many times.
 //
 // For example, let w = 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? Think
 // of two lines on our own tape: the first use of w contributes 10·1, and the second use contributes 1·3.
@@ -180,8 +180,9 @@ void fifty_uses(const Points& points, kit::Report& report) {
 // *Gradient descent* works without one: start with any weights, and repeatedly take a step against the
 // gradient, which is the direction in which the loss falls.
 //
-// The length of a step is the gradient times η, the *learning rate*. If η is too small, descent needs very many
-// steps. If η is too large, a step goes past the minimum and ends at a larger loss on the other side.
+// A step subtracts η times the gradient from the weights. The number η is the *learning rate*. If η is too
+// small, descent needs very many steps. If η is too large, a step goes past the minimum and ends at a larger
+// loss on the other side.
 
 Fitted descend(const Points& points, std::int64_t steps) {
   Tensor w = variable(scalar(0, DType::f64), "w"), b = variable(scalar(0, DType::f64), "b");

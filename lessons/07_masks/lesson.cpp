@@ -26,7 +26,7 @@ constexpr DType f64 = DType::f64;
 
 // ---- 1. One hidden key by hand ----------------------------------------------------------------------------
 // A query has three keys with the scores 1, 0 and 3. The third key is padding, so its weight must be 0. The powers
-// that a softmax needs are e¹ = 2.718, e⁰ = 1 and e³ = 20.086. There are two ways to leave the third key out:
+// that a softmax needs are e¹ = 2.718, e⁰ = 1 and e³ = 20.086. There are two ways to set the third weight to 0:
 //
 //     softmax over all three keys, then set the third weight to 0     0.114   0.042   0
 //     softmax over the two allowed keys only                          0.731   0.269   0
@@ -77,11 +77,11 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
 //     a | b    true where at least one of them is true
 //     !a       true where a is false
 //
-// A *causal* mask lets each query attend to its own position and to those before it. If there are fewer queries than
-// keys, the mask is aligned at the bottom right, so the last query may attend to every key.
+// A *causal* mask lets each query attend to its own position and to the positions before it. If there are fewer
+// queries than keys, the mask is aligned at the bottom right, so the last query may attend to every key.
 //
-// The picture shows five masks for six positions. A window of 3 allows a query's own position and the two before it. A
-// prefix of 3 lets every query attend to the first three positions, in addition to the causal mask.
+// The picture shows five masks for six positions. A window of 3 allows a query's position and the two positions
+// before it. A prefix of 3 lets every query attend to the first three positions, in addition to the causal mask.
 
 void the_masks(const kit::Options& options) {
   const Mask length = ValidLengths{4}.mask(6).reshape({1, 6}).expand({6, 6});  // four tokens, then padding
@@ -141,7 +141,7 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 // At the first position, b has not occurred yet. Such positions do not count.
 //
 // Shorter strings are padded. Some strings have no pair at all; then the right answer is "nothing". Note that the
-// right answer is in the input, one position further on. Only the mask hides it.
+// right answer is in the input, one position after the question. Only the mask hides it.
 //
 // The model has two *heads*: two attentions in parallel, each on its own half of the features of q, k and v.
 //

@@ -6,8 +6,8 @@
 // the authors' own program.
 //
 // You have built every part of an encoder. So you can also run an encoder that was trained on far more text
-// than two cores can process. For this you need its weights, and you must do exactly the same computation as
-// its authors. How would you notice that your computation differs from theirs?
+// than two cores can process. For this you need its weights, and your program must do the same computation as
+// the program of its authors. How would you notice a difference between the two computations?
 //
 // By default, this lesson reads a tiny BERT. tiny/make_tiny.py made it with PyTorch: its weights are drawn at
 // random, and PyTorch's vectors for some sentences are stored in the same folder.
@@ -153,8 +153,8 @@ TransformerOptions make_of(const Sizes& sizes) {
 }
 
 // ---- 4. Mistakes in reading a model -----------------------------------------------------------------------
-// What happens if we make a mistake? We try four, one at a time: we exchange query and key; we exchange the
-// two norms of a block; we use ReLU in place of GELU; and we misspell a name.
+// What happens if we make a mistake? We make four mistakes, one at a time: we exchange query and key; we
+// exchange the two norms of a block; we use ReLU in place of GELU; and we misspell a name.
 
 void read_wrongly(const Theirs& theirs, kit::Report& report) {
   const kit::Question noticed = report.ask(
@@ -169,6 +169,18 @@ void read_wrongly(const Theirs& theirs, kit::Report& report) {
       "All shapes fit, and the vectors are still unit vectors. Only a comparison with numbers from another "
       "program shows the mistake.");
 }
+
+// At seed 1, the first three mistakes change the vectors as follows:
+//
+//     query and key exchanged: largest difference   0.6538
+//       lowest cosine with the right vector         0.3646
+//     two norms of a block exchanged: largest difference  0.2365
+//       lowest cosine with the right vector         0.8553
+//     ReLU in place of GELU: largest difference     0.1104
+//       lowest cosine with the right vector         0.9763
+//
+// With ReLU, all vectors are still close to the right ones, so their similarities look plausible. Only the
+// comparison of the numbers shows the mistake.
 
 // ---- 5. Sentence similarity and an attention head ---------------------------------------------------------
 // small_model.cpp trains a small BERT with the same architecture. In each batch of 32 English sentences and

@@ -4,7 +4,9 @@
 // you can train a model on any number of machines, estimate the speed-up before you rent them, and resume a
 // training run after a machine was lost.
 //
-// You can rent machines by the hundred. What must they send to each other to train one model together?
+// You can rent machines by the hundred, and let them train one model together. Each machine computes
+// gradients from its own part of the data. What must the machines send to each other, so that all of them
+// have the same model?
 
 #include <vector>
 
@@ -121,12 +123,12 @@ void steps(const kit::Options& options, kit::Report& report) {
                 "order, but the order depends on the number of ranks.");
 }
 
-// optim/parallel cuts the row into *buckets*, and the first bucket has the weights of the last layer.
-// Backward computes this layer's gradients first. So its bucket is already on the wire while backward
+// optim/parallel cuts the row into *buckets*. The first bucket has the weights of the last layer, because
+// backward computes the gradients of this layer first. So this bucket is already on the wire while backward
 // computes the other layers (Li and others 2020).
 
 // ---- 3. Shared gradients, or averaged weights -------------------------------------------------------------
-// Why must the ranks communicate at every step? Four ranks could also train alone, each on its quarter of
+// Why must the ranks communicate at every step? Suppose that four ranks train alone, each on its quarter of
 // every batch, and average their weights at the end. That would take only one all-reduce. We try both with
 // the sorting task from lesson 20.
 
@@ -145,6 +147,10 @@ void once(const kit::Options& options, kit::Report& report) {
                 "The average of two good models need not be a good model. The same unit has learned "
                 "different things in different models.");
 }
+
+// At seed 1, with shared gradients, 99.75 % of the strings are sorted. With weights averaged at the end, it
+// is 65.35 % if all ranks start from the same weights, and 0 % if they start from different ones. At other
+// seeds, the numbers differ, but their order is the same.
 
 // ---- 4. The cost of communication -------------------------------------------------------------------------
 // A message takes a latency of α seconds, however short it is, and β more seconds for each byte. A ring
