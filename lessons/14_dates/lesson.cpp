@@ -199,8 +199,7 @@ void wrong_digits(const std::vector<Trained>& all, const Dates& test, const kit:
 //      ratio 0: rest right, mean over places         93.6 %
 //
 // So while the input contains no mistake, all three models are about equally good. After a mistake, the
-// models that were trained with their own tokens are better. At other seeds, the numbers differ, but ratio
-// 0.5 is clearly better than ratio 1.
+// models that were trained with their own tokens are better.
 //
 // The last figure shows how the model with ratio 1 goes wrong. In its training input, the second digit of a
 // month that begins with 1 was always 0, 1 or 2. So it often completes a wrong 1 to 10, 11 or 12.

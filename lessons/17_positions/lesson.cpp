@@ -188,7 +188,7 @@ Table two_tasks(const kit::Options& options, kit::Report& report) {
 //     ALiBi                   11.2        12.8
 //     rotary                  25.3       100.0
 //
-// At other seeds, the numbers differ, but the same schemes solve the same tasks.
+// At other seeds, the numbers differ. The report checks the pairs of scheme and task that must be solved.
 
 // ---- 4. Twice the trained length --------------------------------------------------------------------------
 // The models were trained on strings of 16 symbols. We now test the same models on strings of 32 symbols.

@@ -264,7 +264,7 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
 //     temperature 0.8, top-k 10   score that it the start of the mean anst the other
 //
 // The first continuation repeats a phrase. The second one contains spelling mistakes but no long repetition.
-// At other seeds, the words differ, but temperature 0 always leads to repetition.
+// At other seeds, the words differ.
 
 // What to remember. A GPT predicts the next token at all positions at once, and no position attends to a
 // later one. Residuals pass the gradient to the lowest block. Keys and values of earlier tokens do not

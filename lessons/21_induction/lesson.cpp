@@ -179,7 +179,7 @@ Size note_taker(const Trained& trained, const Looked& looked, const kit::Options
 //     upper 4             0.06             0.06             0.005
 //
 // At this seed, the model needs only three of its eight heads: the induction head, the note-taker, and one
-// more lower head. At other seeds, other heads do this work.
+// more lower head. At another seed, other heads may do this work.
 
 // ---- 6. Patch one attention pattern -----------------------------------------------------------------------
 // Suppose that the note-taker's function is to attend to the previous place. Then we can replace its learned

@@ -253,9 +253,6 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 //     delta               94.5    93.8    90.5    85.8
 //     delta, gate        100.0    99.9    99.3    97.9
 //
-// At other seeds, the numbers differ by up to about five points, and only rows that are within one point of each
-// other change places.
-//
 // In the updates, the sum rule returns the sum of all symbols that were written to a name, and the last one cannot be
 // told from the others. The delta rule replaces the old symbol of one name and leaves the other names nearly
 // unchanged. In the sections, the gate can set α near 0 at the word "forget", which deletes all pairs at once.
