@@ -12,12 +12,15 @@ enum class Bias { no, yes };
 /// Maps x (…, in) to x Wᵀ + b (…, out). The shapes of weight (out, in) and bias (out) are PyTorch's.
 class Linear : public Module {
  public:
-  Linear(Parent parent, Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
+  /// The initialisers are those of the weight and of the bias.
+  Linear(Parent parent, Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier,
+         Initialiser first_bias = zeros)
       : Module(std::move(parent)),
         weight{*this, "weight", {out, in}, std::move(initialiser)},
-        bias(with_bias == Bias::yes ? Parameter{*this, "bias", {out}, zeros} : Parameter{}) {}
-  Linear(Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier)
-      : Linear(Parent{}, in, out, with_bias, std::move(initialiser)) {}
+        bias(with_bias == Bias::yes ? Parameter{*this, "bias", {out}, std::move(first_bias)} : Parameter{}) {}
+  Linear(Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier,
+         Initialiser first_bias = zeros)
+      : Linear(Parent{}, in, out, with_bias, std::move(initialiser), std::move(first_bias)) {}
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const { return linear(x, weight, bias, at); }
 
