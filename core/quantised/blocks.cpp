@@ -5,8 +5,7 @@
 // nibble is element j, its high nibble element j + 16 (of a group of 32), or j + 32 (of a group of 64).
 //
 // Every product below is exact in f32, whose numbers have 24 significant bits: d or m has 11, and the integers that
-// multiply it have at most 12 together. So the
-// result does not depend on the use of fused multiply-adds.
+// multiply it have at most 12 together. So the result does not depend on the use of fused multiply-adds.
 #include "core/quantised/blocks.hpp"
 
 #include <algorithm>
