@@ -143,6 +143,11 @@ TEST_CASE("chat: ids", "[text]") {
       }) ==
       "[chat] the vocabulary must have the special token '<|im_start|>', got none; use the tokens of the template's "
       "file");
+  // A normal token of the same spelling is not the special token.
+  const ByteLevelBpe normal(ByteLevelVocabulary{{"<|im_start|>", "<|im_end|>"}, {}});
+  CHECK(message_of([&] {
+          chat_ids(normal, chat.render({{"user", "x"}}));
+        }).find("[chat] the vocabulary must have the special token '<|im_start|>'") == 0);
   CHECK(chat_ids(bpe, {}).empty());
 }
 
