@@ -42,6 +42,7 @@ TEST_CASE("pre-tokenizers: SmolLM's, Llama 3's and Qwen 2's patterns", "[text]")
   CHECK(smollm("it's 5's") == "it|'s| |5|'s");
   const auto llama3 = [](std::string_view text) { return words(text, PreTokenizer::llama3); };
   CHECK(llama3("IT'S we'Ll 'tis it'\u017F") == "IT|'S| we|'Ll| '|tis| it|'\u017F");
+  CHECK(llama3("'sx '\u017Fx'\u017Fx") == "'s|x| '|\u017Fx|'\u017F|x");
   CHECK(llama3("12345 678") == "123|45| |678");
   CHECK(llama3("(a) \tb\u0301c x$d $e") == "(a|)| |\tb|\u0301c| x|$d| $|e");
   CHECK(llama3("x!!\r\n\ny  \n\n  z") == "x|!!\r\n\n|y|  \n\n| | z");
