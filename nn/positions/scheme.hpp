@@ -30,8 +30,9 @@ class PairPositions : public Module {
   virtual std::optional<Size> heads() const { return {}; }
   /// Transforms queries or keys at positions first … first + T − 1, before they are compared.
   virtual Tensor rotate(const Tensor& x, Size /*first*/) const { return x; }
-  /// Same, for schemes that treat queries and keys differently. Both call rotate() by default.
+  /// Transforms queries only, for schemes that treat queries and keys differently. Calls rotate() by default.
   virtual Tensor rotate_queries(const Tensor& x, Size first) const { return rotate(x, first); }
+  /// Transforms keys only. Calls rotate() by default.
   virtual Tensor rotate_keys(const Tensor& x, Size first) const { return rotate(x, first); }
   /// Returns a term that is added to the scores (B, heads…, Tq, Tk) and broadcasts to them; undefined: none.
   /// `query` is as the score receives it.

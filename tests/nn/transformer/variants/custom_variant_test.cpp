@@ -1,5 +1,6 @@
 // Variants that replace the self-attention of a block, each in a language model and in plain loops.
 #include "core/attention/linear_attend.hpp"
+#include "core/core.hpp"
 #include "nn/attention/masking.hpp"
 #include "tests/nn/tensors.hpp"
 #include "tests/nn/transformer/variants/variant.hpp"

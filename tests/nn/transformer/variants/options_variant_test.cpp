@@ -2,6 +2,7 @@
 #include <numbers>
 
 #include "core/attention/score_lambda.hpp"
+#include "core/tape/tape.hpp"
 #include "nn/attention/masking.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/tensors.hpp"
@@ -195,4 +196,33 @@ TEST_CASE("options that cannot work together are refused with advice") {
   model(Indices({1, 2}, {1, 2}), cache);
   CHECK_THROWS_WITH(model(Indices({1}, {1, 1}), cache, Mask::causal(1, 3)),
                     ContainsSubstring("got a mask for 1 of 3 tokens; override SelfAttention::next()"));
+}
+
+TEST_CASE("numbers of a score_mod from the input, and parts of a cache, are refused where they do not fit") {
+  const auto make = [](const std::vector<Tensor>& p, Size, Size) {
+    return score_mod([](auto s, auto at, auto numbers) { return s + numbers(at.b, at.j, 0); },
+                     learned(p.back()));
+  };
+  const auto numbers = [](const std::vector<Tensor>&, const Tensor& x) { return x; };
+  const auto transposed = [](const std::vector<Tensor>&, const Tensor& x) { return transpose(x); };
+  const Tensor x = normal({2, 3, 4}, 1);
+  Attention alone(scaled_dot(), {.score_mod = {{}, make, numbers}});
+  CHECK_THROWS_WITH(alone(x, x, x),
+                    ContainsSubstring("data needs the layer's input; use it in MultiHeadAttention"));
+  MultiHeadOptions options{.width = 4, .heads = 2};
+  options.attend.score_mod = {{}, make, transposed};
+  MultiHeadAttention wrong(options);
+  wrong.initialise(1, DType::f64);
+  CHECK_THROWS_WITH(wrong(x, x, x), ContainsSubstring("data must be (batch, time, n)"));
+  KeyValueCache cache(2);
+  cache.append(x);
+  CHECK_THROWS_WITH(cache.append(x, x), ContainsSubstring("must append the same parts"));
+  Tape tape;
+  CHECK_THROWS_WITH(cache.set_state({x}, 3), ContainsSubstring("a cache must be used without a tape"));
+}
+
+TEST_CASE("rows that are selected from prepared keys bring the numbers of their tokens") {
+  const Tensor numbers = normal({2, 3, 4}, 2);
+  const PreparedKV memory{normal({2, 1, 3, 4}, 1), normal({2, 1, 3, 4}, 3), {}, {}, numbers};
+  CHECK(apart(select_rows(memory, {1, 1}).data, embedding(numbers, Indices{1, 1})) == 0);
 }
