@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <new>
 #include <stdexcept>
 
 #include "core/attention/attend_settings.hpp"
@@ -87,6 +88,15 @@ struct Problem {
       f(x);
     } catch (const std::logic_error& mistake) {
       fail("{} ({}:{})", mistake.what(), at.file, at.line);
+    } catch (const std::bad_alloc&) {
+      Size learned = 0;
+      for (const std::vector<Tensor>* of : {&pairs.learned(), &score.learned()})
+        for (const Tensor& one : *of) learned += one.count();
+      fail(
+          "[attend] out of memory: query {}, key {} and {} learned numbers of the score need {} bytes of sums and "
+          "scratch memory for each thread; use a smaller batch ({}:{})",
+          describe(query), describe(key), learned, learned * static_cast<Size>(sizeof(double)), at.file,
+          at.line);
     }
   }
 };

@@ -48,7 +48,7 @@ struct WatchedTiles : simd::TileScore<T> {
     std::fill_n(slopes, tile.queries * simd::kKeyTile, T(1));
     watch.look();
   }
-  void backward(const simd::ScoreTile<T>&, const T*, double*) const override {}
+  void backward(const simd::ScoreTile<T>&, const T*, simd::LearnedSums&) const override {}
   Watch& watch;
 };
 

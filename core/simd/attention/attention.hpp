@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "core/simd/attention/learned_sums.hpp"
 #include "core/simd/runtime/arch.hpp"
 #include "core/simd/view.hpp"
 
@@ -70,9 +71,9 @@ class TileScore {
   /// Changes the scores in place and writes the derivative of each new score by the given one to `slopes`. Backward
   /// gets both from one evaluation.
   virtual void forward(const ScoreTile<T>& tile, T* slopes) const = 0;
-  /// Adds the gradients of the learned values to `learned`, sums in f64. `tile` holds the scores given to forward; `d`
-  /// is the gradient of the scores that forward returned.
-  virtual void backward(const ScoreTile<T>& tile, const T* d, double* learned) const = 0;
+  /// Adds the gradients of the learned values to `learned`. `tile` holds the scores given to forward; `d` is the
+  /// gradient of the scores that forward returned.
+  virtual void backward(const ScoreTile<T>& tile, const T* d, LearnedSums& learned) const = 0;
   /// Number of learned values.
   virtual Size learned() const { return 0; }
 };
@@ -125,7 +126,8 @@ template <class T>
 void attention_forward(const Attention<T>& x, Heads<T> out, T* lse);
 
 /// Computes all gradients from d_out and, unless null, d_lse. `d_learned` holds those of the values that pairs learns,
-/// then score, summed in an order that depends on the shapes alone.
+/// then score, summed in an order that depends on the shapes alone. The sums are f64: one for each learned value, and,
+/// for each of a few tasks at a time, one for each learned value that the task reads.
 template <class T>
 void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse, Heads<const T> d_out,
                         const T* d_lse, Heads<T> d_query, Heads<T> d_key, Heads<T> d_value, T* d_learned);

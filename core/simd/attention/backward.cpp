@@ -9,6 +9,8 @@
 // accumulated in memory, one tile of keys after another. With too few heads to distribute, the keys are cut into parts,
 // as many as the shape says. Each part has its own dQ, and these are added in order at the end. The five products of a
 // tile take nine tenths of the time.
+#include <deque>
+
 #include "core/simd/attention/tiles.hpp"
 #include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
@@ -17,7 +19,8 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kFewGroups = 8;  // with fewer groups of heads, keys are cut into parts
+constexpr Size kFewGroups = 8;               // with fewer groups of heads, keys are cut into parts
+constexpr Size kSumsAtOnce = Size{1} << 18;  // sums of learned values that tasks may keep at the same time
 
 template <class T>
 struct Backward {
@@ -60,7 +63,7 @@ void compute_deltas(const Backward<T>& y, T* d) {
 template <class T>
 class KeyPart {
  public:
-  KeyPart(const Backward<T>& y, Size group, const T* deltas, double* learned)
+  KeyPart(const Backward<T>& y, Size group, const T* deltas, double* of_pairs, LearnedSums& of_score)
       : y_(y),
         x_(y.x),
         b_(group / y.group_heads()),
@@ -68,7 +71,8 @@ class KeyPart {
         width_(whole_vectors<T>(x_.width)),
         value_width_(whole_vectors<T>(x_.value_width)),
         deltas_(deltas),
-        learned_(learned),
+        of_pairs_(of_pairs),
+        of_score_(of_score),
         memory_((kQueryTile + kKeyTile) * (2 * width_ + 2 * value_width_) +
                 kKeyTile * (width_ + value_width_) + 4 * kQueryTile * kKeyTile) {
     T* next = memory_.data();
@@ -146,7 +150,7 @@ class KeyPart {
     if (x_.drop != nullptr) drop(x_, tile, weights_.data);
     if (learns) {
       tile.scores = given_.data;
-      x_.score->backward(tile, d_scores_.data, learned_ + (x_.pairs != nullptr ? x_.pairs->learned() : 0));
+      x_.score->backward(tile, d_scores_.data, of_score_);
     }
     if (x_.score != nullptr) multiply_by_slopes(queries, padded<T>(keys));
     const auto live_queries = [&](Size key_row, Size rows) {
@@ -155,7 +159,7 @@ class KeyPart {
     const auto live_keys = [&](Size row, Size rows) { return strips.keys_of(row, rows); };
     add_product<T>(keys, value_width_, queries, weights_.data, 1, kKeyTile, d_out, d_value_, live_queries);
     if (x_.pairs != nullptr)
-      return x_.pairs->backward(tile, d_scores_.data, query, k, d_query, d_key_, learned_);
+      return x_.pairs->backward(tile, d_scores_.data, query, k, d_query, d_key_, of_pairs_);
     add_product<T>(keys, width_, queries, d_scores_.data, 1, kKeyTile, query, d_key_, live_queries);
     add_product<T>(queries, width_, keys, d_scores_.data, kKeyTile, 1, k, d_query, live_keys);
   }
@@ -196,10 +200,57 @@ class KeyPart {
   const Attention<T>& x_;
   Size b_, h_, width_, value_width_;
   const T* deltas_;
-  double* learned_;
+  double* of_pairs_;       // sums of the values that x.pairs learns
+  LearnedSums& of_score_;  // and of those that x.score learns
   Scratch<T> memory_;
   Tile<T> key_, key_transposed_, value_, value_transposed_, d_key_, d_value_, query_, d_out_, given_,
       weights_, d_scores_, slopes_;
+};
+
+/// The sums of all learned values, to which each task's are added in the order of the tasks. A few tasks run at a time,
+/// since each needs memory for the sums that it touches. Their number does not change the result.
+class LearnedTotal {
+ public:
+  LearnedTotal(Size of_pairs, Size of_score, Size tasks)
+      : of_pairs_(of_pairs),
+        of_score_(of_score),
+        at_once_(std::clamp<Size>(kSumsAtOnce / std::max<Size>(1, of_pairs + of_score),
+                                  std::min<Size>(tasks, 4 * thread_count()), tasks)),
+        pairs_(of_pairs * at_once_),
+        total_(of_pairs + of_score) {
+    std::fill_n(total_.data(), of_pairs + of_score, 0.0);
+    for (Size i = 0; i < at_once_; ++i) scores_.emplace_back(of_score);
+  }
+
+  /// Number of tasks that may run at the same time.
+  Size at_once() const { return at_once_; }
+  /// Returns the sums of one of the tasks, from 0 to at_once() - 1.
+  double* of_pairs(Size task) const { return pairs_.data() + task * of_pairs_; }
+  LearnedSums& of_score(Size task) { return scores_[static_cast<std::size_t>(task)]; }
+
+  void clear() {
+    std::fill_n(pairs_.data(), of_pairs_ * at_once_, 0.0);
+    for (LearnedSums& sums : scores_) sums.clear();
+  }
+  /// Adds the sums of the first `tasks` tasks. Each thread adds pages of all tasks, in order.
+  void add(Size tasks) {
+    for (Size task = 0; task < tasks; ++task)
+      for (Size i = 0; i < of_pairs_; ++i) total_.data()[i] += of_pairs(task)[i];
+    parallel_ranges(scores_.front().pages(), 16, [&](Size begin, Size end) {
+      for (Size task = 0; task < tasks; ++task)
+        for (Size page = begin; page < end; ++page)
+          of_score(task).add_page_to(total_.data() + of_pairs_, page);
+    });
+  }
+  template <class T>
+  void write(T* to) const {
+    for (Size i = 0; i < of_pairs_ + of_score_; ++i) to[i] = static_cast<T>(total_.data()[i]);
+  }
+
+ private:
+  Size of_pairs_, of_score_, at_once_;
+  Scratch<double> pairs_, total_;
+  std::deque<LearnedSums> scores_;
 };
 
 }  // namespace
@@ -207,10 +258,10 @@ class KeyPart {
 template <class T>
 void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse, Heads<const T> d_out,
                         const T* d_lse, Heads<T> d_query, Heads<T> d_key, Heads<T> d_value, T* d_learned) {
-  const Size learned =
-      (x.pairs != nullptr ? x.pairs->learned() : 0) + (x.score != nullptr ? x.score->learned() : 0);
+  const Size of_pairs = x.pairs != nullptr ? x.pairs->learned() : 0,
+             of_score = x.score != nullptr ? x.score->learned() : 0;
   if (x.batch * x.heads == 0) {
-    std::fill_n(d_learned, learned, T(0));
+    std::fill_n(d_learned, of_pairs + of_score, T(0));
     return;
   }
   const Backward<T> y{x, out, lse, d_out, d_lse, d_query, d_key, d_value};
@@ -220,23 +271,28 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
 
   const Size parts = std::clamp<Size>(kFewGroups / groups, 1, std::max<Size>(1, key_tiles));
   const Size tasks = groups * parts;
-  const Scratch<double> learned_by(tasks * learned);
-  std::fill_n(learned_by.data(), tasks * learned, 0.0);
+  LearnedTotal learned(of_pairs, of_score, tasks);
   // Rows of whole vectors are summed in d_query itself; others, and those of several parts, in scratch memory.
   const bool in_place = parts == 1 && width == x.width;
   const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
   const Scratch<T> beside(in_place ? 0 : tasks * x.share * head);
 
   const bool parallel = worth_threads(x);
-  each(parallel, tasks, [&](Size task) {
+  const auto run = [&](Size task, Size slot) {
     const Size group = task / parts, part = task % parts;
     T* to = in_place ? d_query.at(group / y.group_heads(), group % y.group_heads() * x.share)
                      : beside.data() + task * x.share * head;
     for (Size h = 0; h < x.share; ++h)
       for (Size i = 0; i < x.queries; ++i) std::fill_n(to + h * head + i * row, width, T(0));
-    KeyPart<T>(y, group, deltas.data(), learned_by.data() + task * learned)
+    KeyPart<T>(y, group, deltas.data(), learned.of_pairs(slot), learned.of_score(slot))
         .run(part * key_tiles / parts, (part + 1) * key_tiles / parts, to, head, row);
-  });
+  };
+  for (Size first = 0; first < tasks; first += learned.at_once()) {
+    const Size now = std::min(learned.at_once(), tasks - first);
+    learned.clear();
+    each(parallel, now, [&](Size slot) { run(first + slot, slot); });
+    learned.add(now);
+  }
   if (!in_place)
     each(parallel, x.batch * x.heads, [&](Size item) {
       const Size group = item / x.share, b = item / x.heads, h = item % x.heads;
@@ -251,11 +307,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
     for (Size i = 0; i < x.queries; ++i)
       if (is_blind(y, item, i))
         std::fill_n(d_query.at(item / x.heads, item % x.heads) + i * d_query.row, x.width, T(0));
-  for (Size i = 0; i < learned; ++i) {
-    double sum = 0;
-    for (Size task = 0; task < tasks; ++task) sum += learned_by.data()[task * learned + i];
-    d_learned[i] = static_cast<T>(sum);
-  }
+  learned.write(d_learned);
 }
 
 template void attention_backward(const Attention<float>&, Heads<const float>, const float*,

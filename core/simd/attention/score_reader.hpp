@@ -111,30 +111,26 @@ struct Reading {
 
   /// Adds the lanes to the gradient of the table of read `seed`. The sum is in f64: over a long text, a sum in f32
   /// loses digits. Lanes that are not live must be 0.
-  void add(double* gradients, Lanes<T> change) const {
-    double* to = gradients + learned;
+  void add(LearnedSums& sums, Lanes<T> change) const {
+    const Size first_place = learned + places.first;
     const bool whole = lanes >= kLanes<T>;
+    T changes[kLanes<T>];
     if (places.spaced && places.step == 0) {
-      to[places.first] += static_cast<double>(reduce_add(change));
+      sums.add(first_place, static_cast<double>(reduce_add(change)));
     } else if (places.spaced && places.step == 1 && whole) {
-      add_lanes(to + places.first, change);
+      store(changes, change);
+      sums.add_row(first_place, changes, kLanes<T>);
     } else if (places.spaced && places.step == -1 && whole) {
-      add_lanes(to + places.first - (kLanes<T> - 1), reverse(change));
+      store(changes, reverse(change));
+      sums.add_row(first_place - (kLanes<T> - 1), changes, kLanes<T>);
     } else {
-      T changes[kLanes<T>];
       store(changes, change);
       for (Size lane = 0; lane < kLanes<T>; ++lane)
         if (is_live(lane))
-          to[places.spaced ? places.first + lane * places.step : each[static_cast<std::size_t>(lane)]] +=
-              static_cast<double>(changes[lane]);
+          sums.add(places.spaced ? first_place + lane * places.step
+                                 : learned + each[static_cast<std::size_t>(lane)],
+                   static_cast<double>(changes[lane]));
     }
-  }
-
- private:
-  static void add_lanes(double* to, Lanes<T> change) {
-    T changes[kLanes<T>];
-    store(changes, change);
-    for (Size lane = 0; lane < kLanes<T>; ++lane) to[lane] += static_cast<double>(changes[lane]);
   }
 };
 

@@ -51,7 +51,7 @@ class LambdaTiles final : public TileScore<T> {
     });
   }
 
-  void backward(const ScoreTile<T>& tile, const T* d, double* learned) const override {
+  void backward(const ScoreTile<T>& tile, const T* d, LearnedSums& learned) const override {
     const Lanes<T> none(T(0));
     each(tile, [&](Size offset, T* scores, const At<WholeNumber, Lanes<T>>& at, Reading<T>& reading) {
       const Lanes<T> score = load(static_cast<const T*>(scores)), dy = load(d + offset);
