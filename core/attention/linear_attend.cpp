@@ -90,7 +90,12 @@ Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor&
                                  const LinearAttendOptions& options, CallSite at) {
   check(q, k, v, options, at);
   Tensor state = first_state(q, v, options);
-  if (q.size(-2) == 0) return {zeros(v.shape(), v.dtype()), state};
+  if (q.size(-2) == 0) {  // no number, but on the tape, since a caller may ask for its gradient
+    Tensor read = matmul(q + k, state) + v;
+    for (const Tensor* gate : {&options.log_keep, &options.strength})
+      if (gate->defined()) read = read * unsqueeze(*gate, -1);
+    return {read, state};
+  }
   std::vector<Tensor> reads;
   for (Size t = 0; t < q.size(-2); ++t) {
     const auto number = [t](const Tensor& x) {

@@ -7,15 +7,71 @@
 //                 dV = β R                  dβ = r · v + k · z, z = N K − γ R Sᵀ
 //                 dK += β z + Nᵀ (β K)      dS before the chunk −= (γ K)ᵀ (β R)
 //
-// A gate g_i = ln γ_i occurs in every term with q_i, and with the opposite sign in every term with k_i: dg = q · dq +
-// k · (β z) − k · (the rest of dk). g_C also has gradients through the factors γ_C / γ and γ_C S.
+// A gate ln α_t is part of the terms whose decay contains α_t: of the pairs with j < t ≤ i, of γ_i for i ≥ t, of γ_C / γ_j
+// for j < t, and of γ_C. Its gradient is the sum of these terms alone. The shorter formula, a difference of sums over
+// all terms, loses all digits at a nearly closed gate, where the terms are tiny.
 #include <algorithm>
+#include <optional>
 
 #include "core/simd/attention/linear_chunk.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
 namespace {
+
+/// Gradients of a chunk's ln α.
+template <class T>
+class GateSums {
+ public:
+  GateSums(const LinearChunk<T>& chunk, Size d)
+      : chunk_(chunk), d_(d), products_(chunk.words * chunk.words), sums_(chunk.words) {
+    std::fill_n(sums_.data(), chunk.words, 0.0);
+  }
+
+  /// Adds the terms factor_i · m_ij (x_i · k_j), which decay by D_ij; null factors mean 1.
+  void add_pairs(const T* m, Matrix<T> x, const T* factors) {
+    const Size words = chunk_.words;
+    product(products_.data(), words, words, d_, x, chunk_.k().transposed());
+    for (Size i = 0; i < words; ++i) {
+      double before = 0;  // of the keys before word t
+      for (Size t = 0; t <= i; ++t) {
+        sums_.data()[t] += before;
+        before += times(factors, i, m[i * words + t]) * static_cast<double>(products_.data()[i * words + t]);
+      }
+    }
+  }
+  /// Adds the terms factor_i · (x_i · dx_i), which decay by γ_i.
+  void add_since_start(const T* x, const T* dx, const T* factors) {
+    double sum = 0;
+    for (Size i = chunk_.words; i-- > 0; sums_.data()[i] += sum)
+      sum += times(factors, i, dot_row(x + i * d_, dx + i * d_, d_));
+  }
+  /// Adds the terms x_j · dx_j, which decay by γ_C / γ_j.
+  void add_until_end(const T* x, const T* dx) {
+    double sum = 0;
+    for (Size j = 0; j < chunk_.words; ++j) {
+      sums_.data()[j] += sum;
+      sum += static_cast<double>(dot_row(x + j * d_, dx + j * d_, d_));
+    }
+  }
+  /// Adds a term that decays by γ_C.
+  void add_whole(T term) {
+    for (Size i = 0; i < chunk_.words; ++i) sums_.data()[i] += static_cast<double>(term);
+  }
+  void write(T* to) const {
+    for (Size i = 0; i < chunk_.words; ++i) to[i] = static_cast<T>(sums_.data()[i]);
+  }
+
+ private:
+  static double times(const T* factors, Size i, T x) {
+    return (factors ? static_cast<double>(factors[i]) : 1.0) * static_cast<double>(x);
+  }
+
+  const LinearChunk<T>& chunk_;
+  Size d_;
+  Scratch<T> products_;  // (words, words)
+  Scratch<double> sums_;
+};
 
 template <class T>
 class Backward {
@@ -90,15 +146,20 @@ class Backward {
     product(dq, words, d, e, chunk.scaled(dy(row, n).data, chunk.kept(), e), Matrix<T>{state, e}.transposed(),
             true);
     product(dk, words, d, e, chunk.scaled(u.data, chunk.rest(), e), Matrix<T>{after, e}.transposed());
-    T last = 0;  // gradient of g_C
+    std::optional<GateSums<T>> gates;
     if (a_.log_keep) {
-      for (Size i = 0; i < words; ++i) last += dot_row(chunk.k().data + i * d, dk + i * d, d);
-      last += chunk.all * dot_row(state, after, d * e);
+      gates.emplace(chunk, d);
+      gates->add_pairs(room.pairs, chunk.q(), nullptr);
+      gates->add_until_end(chunk.k().data, dk);
+      gates->add_whole(chunk.all * dot_row(state, after, d * e));
+      product(room.asks, words, d, e, chunk.scaled(dy(row, n).data, chunk.kept(), e),
+              Matrix<T>{state, e}.transposed());
+      gates->add_since_start(chunk.q().data, room.asks, nullptr);
     }
     product(dk, words, d, words, m.transposed(), chunk.q(), true);
-    const T* asks = a_.delta ? delta_rows(chunk, state, u, dk, dv, room) : nullptr;
+    const T* asks = a_.delta ? delta_rows(chunk, state, u, dk, dv, room, gates) : nullptr;
     if (!a_.delta) sum_rows(chunk, row, n, after, dv, room);
-    if (a_.log_keep) gates(chunk, dq, dk, asks, last);
+    if (gates) gates->write(chunk.of(out_.dlog_keep, 1));
     for (Size i = 0; asks && i < words; ++i) add_scaled_row(dk + i * d, asks + i * d, T(1), d);
   }
 
@@ -115,14 +176,17 @@ class Backward {
   }
 
   /// Adds to dk the gradient through k_j in A; returns β z, the gradient through k_i in β (V − γ K S) and A.
-  const T* delta_rows(const LinearChunk<T>& chunk, const T* state, Matrix<T> u, T* dk, T* dv, Room room) {
+  const T* delta_rows(const LinearChunk<T>& chunk, const T* state, Matrix<T> u, T* dk, T* dv, Room room,
+                      std::optional<GateSums<T>>& gates) {
     const Size d = a_.d, e = a_.e, words = chunk.words;
     const T *r = chunk.of(du_.data(), e), *beta = chunk.strength(), *keys = chunk.k().data;
     for (Size i = 0; i < words; ++i) scaled_row(room.more + i * e, r + i * e, -factor(chunk.kept(), i), e);
     product(room.asks, words, d, e, {room.more, e}, Matrix<T>{state, e}.transposed());
+    if (gates) gates->add_since_start(keys, room.asks, beta);
     for (Size i = 0; i < words; ++i) scaled_row(room.more + i * e, r + i * e, T(-1), e);
     product(room.pairs, words, words, e, {room.more, e}, u.transposed());
     chunk.weigh(room.pairs, false);
+    if (gates) gates->add_pairs(room.pairs, chunk.k(), beta);
     product(room.asks, words, d, words, {room.pairs, words}, chunk.k(), true);
     product(dk, words, d, words, Matrix<T>{room.pairs, words}.transposed(), chunk.scaled(keys, beta, d),
             true);
@@ -134,18 +198,6 @@ class Backward {
       scaled_row(room.asks + i * d, room.asks + i * d, factor(beta, i), d);
     }
     return room.asks;
-  }
-
-  /// Computes the gradients of ln α_i, which is part of g_i and of all later g. `dk` does not include `asks` yet.
-  void gates(const LinearChunk<T>& chunk, const T* dq, const T* dk, const T* asks, T last) {
-    const Size d = a_.d;
-    T sum = last;
-    for (Size i = chunk.words; i-- > 0;) {
-      const T *q = chunk.q().data + i * d, *k = chunk.k().data + i * d;
-      sum += dot_row(q, dq + i * d, d) - dot_row(k, dk + i * d, d);
-      if (asks) sum += dot_row(k, asks + i * d, d);
-      chunk.of(out_.dlog_keep, 1)[i] = sum;
-    }
   }
 
   const LinearAttention<T>& a_;

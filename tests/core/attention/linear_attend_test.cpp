@@ -129,3 +129,39 @@ TEST_CASE("linear_attend has the same bits on any number of threads", "[linear][
     }
   }
 }
+
+// Each gradient of a gate is a sum of the terms that the gate decays, so that its error is relative to itself.
+TEST_CASE("gradients of nearly closed gates are exact in f32, and 0 for a shut one", "[linear]") {
+  for (const WriteRule rule : {WriteRule::sum, WriteRule::delta})
+    for (const double closed : {-20.0, -std::numeric_limits<double>::infinity()}) {
+      const auto gates = [&](DType dtype) {
+        const auto draw = [&](std::uint64_t seed, Size width) {
+          return (random_normal({2, 70, width}, seed, DType::f64) * (1 / std::sqrt(8.0))).to(dtype);
+        };
+        std::vector<double> log_keep(140);
+        for (std::size_t i = 0; i < 140; ++i) log_keep[i] = i % 5 == 3 ? closed : -0.1;
+        Tape tape;
+        const Tensor gate = variable(tensor(log_keep, {2, 70}, dtype));
+        const Tensor strength = tensor(std::vector<double>(140, 0.8), {2, 70}, dtype);
+        const Remembered y = linear_attend(draw(1, 8), draw(2, 8), draw(3, 6),
+                                           {.rule = rule, .log_keep = gate, .strength = strength});
+        return tape.gradients(sum(y.read * draw(4, 6)) + sum(y.state), {gate})[0].to_vector();
+      };
+      const std::vector<double> exact = gates(DType::f64), rounded = gates(DType::f32);
+      CAPTURE(rule == WriteRule::sum, closed);
+      for (std::size_t i = 3; i < 140; i += 5) {
+        if (closed < -100)
+          REQUIRE(rounded[i] == 0);
+        else
+          REQUIRE(std::abs(rounded[i] - exact[i]) < 1e-5 * std::exp(closed));
+      }
+    }
+}
+
+TEST_CASE("linear attention of no words, word by word, is on the tape", "[linear]") {
+  Tape tape;
+  const Tensor q = variable(ones({2, 0, 3})), v = variable(ones({2, 0, 4})), gate = variable(ones({2, 0}));
+  const Remembered y = linear_attend_by_word(q, q, v, {.log_keep = gate, .strength = gate});
+  CHECK(y.read.shape() == Dims{2, 0, 4});
+  for (const Tensor& gradient : tape.gradients(sum(y.read), {q, v, gate})) CHECK(gradient.count() == 0);
+}
