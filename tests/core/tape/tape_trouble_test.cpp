@@ -289,3 +289,18 @@ TEST_CASE("an empty hook and a node that is not there are refused in the tape's 
   CHECK_THROWS_WITH(tape.node(2), ContainsSubstring("size() = 2, got 2"));
   CHECK(std::string(tape.node(1).op) == "sum");
 }
+
+TEST_CASE("anomaly mode accuses no op that only moves a NaN, as of a key that a mask hides") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const AnomalyMode mode;
+  Tape tape;
+  const Tensor x = variable(tensor({{1, nan}, {3, 4}}, DType::f64));
+  const Mask first = Mask::from(2, 2, [](Size, Size j) { return j == 0; });
+  const Tensor moved = concat({unsqueeze(transpose(reshape(x, {2, 2})), 0), expand(x, {1, 2, 2})}, 1);
+  const Tensor part = flip(select(contiguous(moved), 0, 0), {0});
+  CHECK_NOTHROW(slice(pad(part, 0, 1, 0), 0, 1, 3));
+  CHECK_NOTHROW(where(first, x, zeros({2, 2}, DType::f64)));
+  CHECK_NOTHROW(where(first, zeros({2, 2}, DType::f64), x));
+  CHECK_THAT(message_of([&] { return reshape(x, {4}) * 2; }),
+             ContainsSubstring("[mul] the result must contain no NaN"));
+}
