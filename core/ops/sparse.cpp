@@ -95,7 +95,7 @@ Tensor sparsemax(const Tensor& scores, const Mask& mask, CallSite at) {
         const Tensor count =
             maximum(one, sum(where(some, ones(y.shape(), y.dtype()), zero), {-1}, Keep::yes));
         const Tensor mean = sum(where(some, dy, zero), {-1}, Keep::yes) / count;
-        return where(some, dy - mean, zero);
+        return where(some, dy - mean, zero * y.detach());  // a NaN weight has the gradient NaN
       }));
 }
 
@@ -111,7 +111,7 @@ Tensor entmax15(const Tensor& scores, const Mask& mask, CallSite at) {
                           const Tensor total = sum(root, {-1}, Keep::yes);
                           const Tensor mean =
                               sum(root * dy, {-1}, Keep::yes) / where(less(zero, total.detach()), total, one);
-                          return root * (dy - mean);
+                          return where(some, root * (dy - mean), zero * y.detach());
                         }));
 }
 

@@ -54,6 +54,7 @@ Normaliser softmax_with_temperature(double temperature) {
 Tensor hardmax_weights(const Tensor& scores, const Mask& mask) {
   const Mask allowed = fitted(mask, scores, "hardmax_weights");
   const Tensor values = scores.detach();
+  if (values.count() == 0) return zeros(values.shape(), values.dtype());  // argmax needs a key
   const Tensor lowest = scalar(-std::numeric_limits<double>::infinity(), values.dtype());
   const Indices best = argmax(allowed.defined() ? where(allowed, values, lowest) : values);
   return zero_masked(allowed, one_hot(best, values.size(-1), values.dtype()));

@@ -8,10 +8,10 @@ namespace tapestry {
 
 /// Feature map φ of queries and keys.
 enum class KeyFeatures {
-  /// φ(x) = x / ‖x‖, of length 1.
+  /// φ(x) = x / √(‖x‖² + 10⁻¹²), of length 1.
   unit,
-  /// φ(x) = elu(x) + 1. The result is divided by Σ_j φ(q) · φ(k_j), so that the weights sum to 1 as with
-  /// softmax (Katharopoulos et al. 2020). Only with WriteRule::sum.
+  /// φ(x) = elu(x) + 1. The result is divided by Σ_j φ(q) · φ(k_j) + 10⁻⁶, so that the weights sum to nearly 1, as
+  /// with softmax (Katharopoulos et al. 2020, whose code adds 10⁻⁶, too). Only with WriteRule::sum.
   positive
 };
 /// Forget gate: multiplies the state by α_t = sigmoid(w · x_t + b) for each head. b starts at 4 (α = 0.98).

@@ -218,3 +218,28 @@ TEST_CASE("weights of another shape than the scores are refused, with both shape
       Catch::Matchers::ContainsSubstring(
           "[normalise] a normaliser must keep the shape, got weights (2,3,4) from scores (2,3,5)"));
 }
+
+TEST_CASE("a score of NaN or +∞ gives sparse weights and gradients of NaN in its row, none elsewhere") {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+  const Mask mask = Mask::from(3, 3, [](Size i, Size j) { return i != 1 || j != 1; });
+  for (const bool sparse : {true, false})
+    for (const double odd : {nan, inf}) {
+      Tape tape;
+      const Tensor s = variable(tensor({{1, odd, 0.5}, {2, odd, 1}, {0.1, 0.2, 0.3}}, DType::f64));
+      const Tensor y = sparse ? sparsemax_weights(s, mask) : entmax15_weights(s, mask);
+      const Tensor gradient = tape.gradients(sum(y * random_normal({3, 3}, 1, DType::f64)), {s})[0];
+      CAPTURE(sparse, odd);
+      for (Size j = 0; j < 3; ++j) {
+        CHECK(std::isnan(y.at({0, j})));
+        CHECK(std::isnan(gradient.at({0, j})));
+        CHECK(std::isfinite(gradient.at({1, j})));  // there the mask hides it
+        CHECK(std::isfinite(gradient.at({2, j})));
+      }
+      CHECK(gradient.at({1, 1}) == 0);
+    }
+}
+
+TEST_CASE("hardmax of no keys has no weights") {
+  CHECK(hardmax_weights(ones({2, 3, 0})).shape() == Dims{2, 3, 0});
+  CHECK(hardmax_weights(ones({0, 3})).shape() == Dims{0, 3});
+}
