@@ -45,7 +45,8 @@ LSTMNOutput LSTMN::operator()(const Tensor& x, const LSTMNState& state) const {
     now.past = concat({now.past, unsqueeze(next, 1)}, 1);
     now.keys = concat({now.keys, unsqueeze(from_past(states.back()), 1)}, 1);
   }
-  out.states = states.empty() ? zeros({batch, 0, hidden}, x.dtype()) : stack(states, 1);
+  // Without words the result is empty, but on the tape.
+  out.states = states.empty() ? slice(gates, 2, 0, hidden) + unsqueeze(now.blend, 1) : stack(states, 1);
   return out;
 }
 

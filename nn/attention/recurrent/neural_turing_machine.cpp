@@ -128,8 +128,16 @@ NeuralTuringMachineOutput NeuralTuringMachine::operator()(const Tensor& x,
     states.push_back(concat({state.hidden, reshape(state.read, {batch, o.readers * o.width})}, 1));
     stands.push_back(state.heads);
   }
-  out.states = steps == 0 ? zeros({batch, 0, output_width()}, x.dtype()) : stack(states, 1);
-  out.heads = steps == 0 ? zeros({batch, 0, heads(), o.slots}, x.dtype()) : stack(stands, 1);
+  if (steps > 0) {
+    out.states = stack(states, 1);
+    out.heads = stack(stands, 1);
+  } else {  // both are empty, but on the tape
+    const NeuralTuringMachineState one = step(zeros({batch, o.in}, x.dtype()), state);
+    const auto none = [](const Tensor& y) { return slice(unsqueeze(y, 1), 1, 0, 0); };
+    out.states = none(concat({one.hidden, reshape(one.read, {batch, o.readers * o.width})}, 1)) +
+                 sum(x, {2}, Keep::yes);
+    out.heads = none(one.heads);
+  }
   return out;
 }
 

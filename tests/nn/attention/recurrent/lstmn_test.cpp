@@ -135,3 +135,14 @@ TEST_CASE("an LSTMN says what does not fit", "[lstmn]") {
   state.keys = {};
   CHECK_THAT(told(x, state), ContainsSubstring("past, keys and blend must be"));
 }
+
+TEST_CASE("an LSTMN's states of no steps are on the tape", "[lstmn]") {
+  LSTMN layer(3, 4, 2);
+  layer.initialise(1);
+  Tape tape;
+  const Tensor x = variable(ones({2, 0, 3})), y = layer(x).states;
+  CHECK(y.shape() == Dims{2, 0, 4});
+  const Tensor weights_only = layer(ones({2, 0, 3})).states;
+  CHECK(tape.gradients(sum(y), {x}, {.keep = true})[0].shape() == x.shape());
+  CHECK_NOTHROW(tape.backward(sum(weights_only)));
+}

@@ -256,3 +256,15 @@ TEST_CASE("a neural Turing machine says what does not fit", "[turing]") {
   state.read = zeros({2, 2, 16}, DType::f64);
   CHECK_THAT(message_of([&] { (*machine)(zeros({2, 3, 3}, DType::f64), state); }), ContainsSubstring("read"));
 }
+
+TEST_CASE("states and heads of no steps are on the tape", "[turing]") {
+  NeuralTuringMachine layer({.in = 3, .hidden = 4, .slots = 5, .width = 2});
+  layer.initialise(1);
+  Tape tape;
+  const Tensor x = variable(ones({2, 0, 3}));
+  const NeuralTuringMachineOutput y = layer(x);
+  CHECK(y.states.shape() == Dims{2, 0, layer.output_width()});
+  CHECK(y.heads.shape() == Dims{2, 0, 2, 5});
+  CHECK(tape.gradients(sum(y.states), {x}, {.keep = true})[0].shape() == x.shape());
+  CHECK_NOTHROW(tape.backward(sum(layer(ones({2, 0, 3})).heads)));
+}
