@@ -11,13 +11,13 @@
 
 namespace tapestry::detail {
 
-inline constexpr std::string_view kGgufMagic = "GGUF";
-inline constexpr std::uint32_t kGgufVersion = 3;
+inline constexpr std::string_view kGgufMagic = "GGUF";   // the first bytes of a file
+inline constexpr std::uint32_t kGgufVersion = 3;         // of written files
 inline constexpr std::uint64_t kGgufAlignment = 32;      // without "general.alignment"
 inline constexpr std::size_t kGgufLongestName = 65'535;  // bytes of a key
 inline constexpr int kGgufArrayDepth = 8;  // arrays in arrays; the stack must hold their readers
 inline constexpr int kGgufMostAxes = 4;    // of a tensor, for other readers
-inline constexpr std::string_view kGgufAlignmentKey = "general.alignment";
+inline constexpr std::string_view kGgufAlignmentKey = "general.alignment";  // a u32
 
 /// Number of types of metadata, which are numbered from 0.
 inline constexpr std::uint32_t kGgufValueTypes = std::variant_size_v<GgufValue>;

@@ -128,8 +128,8 @@ TEST_CASE("gguf: each kind of damage is named with its place") {
       {with_tensor({}, 8), "of type Q8_0 must have rows of a multiple of 32 elements, got shape ()"},
       {with_tensor({17}, 0), "\"x\" has 68 bytes at offset 0, but only 64 bytes follow the header"},
       {with_tensor({8}, 0, 64), "\"x\" has 32 bytes at offset 64, but only 64 bytes follow"},
-      {with_tensor({1}, 0, ~std::uint64_t{0} - 31),
-       "\"x\" has 4 bytes at offset 18446744073709551584, but only"},
+      {with_tensor({8}, 0, ~std::uint64_t{0} - 31),
+       "\"x\" has 32 bytes at offset 18446744073709551584, but only"},
       {with_tensor({1}, 99, 96), "\"x\" has 0 bytes at offset 96, but only 64 bytes follow"},
       {with_tensor({1}, 0, 8), "\"x\" must have an offset that is a multiple of 32, got 8"},
       {Hand().start(2, 0).tensor("x", {9}, 0, 0).tensor("y", {1}, 0, 32).data(64).bytes,
@@ -138,7 +138,7 @@ TEST_CASE("gguf: each kind of damage is named with its place") {
        "tensors \"x\" and \"y\" overlap at byte 64"},
       {Hand().start(2, 0).tensor("x", {1}, 0, 0).tensor("x", {1}, 0, 32).data(64).bytes,
        "two tensors are named \"x\""},
-      {Hand().start(2, 0).tensor("x", {1}, 0, 0).tensor("x", {1}, 99, 32).data(64).bytes,
+      {Hand().start(2, 0).tensor("x", {1}, 99, 0).tensor("x", {1}, 0, 32).data(64).bytes,
        "two tensors are named \"x\""},
   };
   for (const auto& [bytes, part] : damages) {
