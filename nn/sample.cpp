@@ -11,29 +11,25 @@
 
 namespace tapestry {
 
-namespace {
-
-void check(const SamplingOptions& options) {
-  if (Tape::active()) fail("[sample] no tape may be active during sampling; end the tape's scope first");
-  if (options.max_length < 1) fail("[sample] max_length must be at least 1, got {}", options.max_length);
+void detail::check(const SamplingOptions& options, const char* name) {
+  if (Tape::active()) fail("[{}] no tape may be active during sampling; end the tape's scope first", name);
+  if (options.max_length < 1) fail("[{}] max_length must be at least 1, got {}", name, options.max_length);
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature))
-    fail("[sample] temperature must be finite and at least 0, got {}", options.temperature);
+    fail("[{}] temperature must be finite and at least 0, got {}", name, options.temperature);
   if (options.top_k < 0)
-    fail("[sample] top_k must be at least 0 (0 draws from all words), got {}", options.top_k);
+    fail("[{}] top_k must be at least 0 (0 draws from all words), got {}", name, options.top_k);
   if (!(options.top_p > 0 && options.top_p <= 1))
-    fail("[sample] top_p must be above 0 and at most 1, got {}", options.top_p);
+    fail("[{}] top_p must be above 0 and at most 1, got {}", name, options.top_p);
 }
 
-/// Draws a word id, given log P of every word and a uniform random number in [0, 1).
-std::int64_t draw(const std::vector<double>& log_probability, const SamplingOptions& options,
-                  double uniform) {
+detail::Choices detail::choices(const std::vector<double>& log_probability, const SamplingOptions& options) {
   std::vector<std::size_t> order(log_probability.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto likelier = [&](std::size_t a, std::size_t b) {
     return log_probability[a] != log_probability[b] ? log_probability[a] > log_probability[b] : a < b;
   };
   if (options.temperature == 0 || options.top_k == 1)
-    return static_cast<std::int64_t>(*std::min_element(order.begin(), order.end(), likelier));
+    return {{*std::min_element(order.begin(), order.end(), likelier)}, {1}, 1};
   std::sort(order.begin(), order.end(), likelier);
   if (options.top_k > 0 && static_cast<std::size_t>(options.top_k) < order.size())
     order.resize(static_cast<std::size_t>(options.top_k));
@@ -46,18 +42,29 @@ std::int64_t draw(const std::vector<double>& log_probability, const SamplingOpti
   double kept = 0;
   std::size_t count = 0;
   while (count < weights.size() && (count == 0 || kept < options.top_p * total)) kept += weights[count++];
-  double left = uniform * kept;
-  for (std::size_t i = 0; i + 1 < count; ++i) {
-    if (left < weights[i]) return static_cast<std::int64_t>(order[i]);
-    left -= weights[i];
+  order.resize(count);
+  weights.resize(count);
+  return {std::move(order), std::move(weights), kept};
+}
+
+namespace {
+
+/// Draws a word id, given log P of every word and a uniform random number in [0, 1).
+std::int64_t draw(const std::vector<double>& log_probability, const SamplingOptions& options,
+                  double uniform) {
+  const detail::Choices from = detail::choices(log_probability, options);
+  double left = uniform * from.total;
+  for (std::size_t i = 0; i + 1 < from.ids.size(); ++i) {
+    if (left < from.weights[i]) return static_cast<std::int64_t>(from.ids[i]);
+    left -= from.weights[i];
   }
-  return static_cast<std::int64_t>(order[count - 1]);
+  return static_cast<std::int64_t>(from.ids.back());
 }
 
 }  // namespace
 
 std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& options) {
-  check(options);
+  detail::check(options, "sample");
   const Size sentences = model.rows();
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
   std::vector<std::size_t> live(results.size());  // the sentence of each row

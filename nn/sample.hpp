@@ -34,4 +34,20 @@ struct SamplingOptions {
 /// as greedy().
 std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& options);
 
+namespace detail {
+/// Words that may be drawn.
+struct Choices {
+  /// Word ids, the likeliest first.
+  std::vector<std::size_t> ids;
+  /// Unnormalised probability of each id.
+  std::vector<double> weights;
+  /// Sum of the weights.
+  double total = 0;
+};
+/// Returns the words left by temperature, top_k and top_p, given log P of every word.
+Choices choices(const std::vector<double>& log_probability, const SamplingOptions& options);
+/// Throws if an option is out of range or a tape is active; `name` is the caller's name in the message.
+void check(const SamplingOptions& options, const char* name);
+}  // namespace detail
+
 }  // namespace tapestry
