@@ -200,7 +200,7 @@ void check_sizes(const char* name, BlockType type, std::size_t bytes, std::size_
 
 }  // namespace
 
-void dequantise(BlockType type, std::span<const std::byte> bytes, std::span<float> floats) {
+void dequantise_blocks(BlockType type, std::span<const std::byte> bytes, std::span<float> floats) {
   check_sizes("dequantise", type, bytes.size(), floats.size());
   const Size step = block_bytes(type), elements = block_elements(type);
   const auto* block = reinterpret_cast<const std::uint8_t*>(bytes.data());
@@ -208,7 +208,7 @@ void dequantise(BlockType type, std::span<const std::byte> bytes, std::span<floa
   for (Size i = 0; i < count; ++i) read_block(type, block + i * step, floats.data() + i * elements);
 }
 
-void quantise(BlockType type, std::span<const float> floats, std::span<std::byte> bytes) {
+void quantise_blocks(BlockType type, std::span<const float> floats, std::span<std::byte> bytes) {
   if (type != BlockType::q8_0 && type != BlockType::q4_0 && type != BlockType::q4_1)
     fail("[quantise] the type must be Q8_0, Q4_0 or Q4_1, got {}; choose one of these", to_string(type));
   check_sizes("quantise", type, bytes.size(), floats.size());

@@ -30,8 +30,8 @@ void dequantise_rows(const QuantisedMatrix& matrix, Size first, Size count, floa
   simd::parallel_ranges(count, std::max<Size>(1, 4096 / std::max<Size>(1, columns)),
                         [&](Size begin, Size end) {
                           const auto size = static_cast<std::size_t>((end - begin) * columns);
-                          dequantise(matrix.type(), matrix.row_bytes(first + begin, end - begin),
-                                     {out + begin * columns, size});
+                          dequantise_blocks(matrix.type(), matrix.row_bytes(first + begin, end - begin),
+                                            {out + begin * columns, size});
                         });
 }
 
@@ -91,7 +91,7 @@ QuantisedMatrix quantise(const Tensor& matrix, BlockType type, CallSite at) {
   const auto bytes =
       std::make_shared<std::vector<std::byte>>(static_cast<std::size_t>(rows * bytes_of_row(columns, type)));
   const Tensor dense = contiguous(matrix.detach());
-  quantise(type, std::span(dense.data<float>(), static_cast<std::size_t>(dense.count())), *bytes);
+  quantise_blocks(type, std::span(dense.data<float>(), static_cast<std::size_t>(dense.count())), *bytes);
   return {rows, columns, type, *bytes, bytes};
 }
 

@@ -38,7 +38,7 @@ class QuantisedMatrix {
 };
 
 /// Converts a matrix (rows, columns) of f32 to blocks that the result owns. Throws Error for other shapes and dtypes,
-/// and as quantise() in core/quantised/blocks.hpp does.
+/// and as quantise_blocks() does.
 QuantisedMatrix quantise(const Tensor& matrix, BlockType type, CallSite at = {});
 /// Converts all blocks to f32: (rows, columns).
 Tensor dequantise(const QuantisedMatrix& matrix);

@@ -42,7 +42,7 @@ TEST_CASE("every block format reads as in the package gguf, bit for bit") {
     REQUIRE(static_cast<Size>(bytes.size()) / block_bytes(type) * block_elements(type) ==
             static_cast<Size>(expected.size()));
     std::vector<float> values(expected.size(), -1.0f);
-    dequantise(type, bytes, values);
+    dequantise_blocks(type, bytes, values);
     CHECK(bits_of(values) == bits_of(expected));
   }
 }
@@ -55,7 +55,7 @@ TEST_CASE("three block formats are written as by the package gguf, byte for byte
     const std::vector<float> values = floats_of(golden[name + "/floats"]);
     const std::vector<std::byte> expected = bytes_of(golden[name + "/quantised"]);
     std::vector<std::byte> bytes(expected.size());
-    quantise(type, values, bytes);
+    quantise_blocks(type, values, bytes);
     CHECK(bytes == expected);
   }
 }
@@ -97,17 +97,17 @@ TEST_CASE("blocks of wrong sizes, types and values are refused") {
   std::vector<std::byte> bytes(34);
   std::vector<float> values(32);
   const auto message = [&](auto&& call) { return test::message_of(call); };
-  CHECK(message([&] { dequantise(BlockType::q4_1, bytes, values); }) ==
+  CHECK(message([&] { dequantise_blocks(BlockType::q4_1, bytes, values); }) ==
         "[dequantise] 32 elements of Q4_1 must have 20 bytes, got 34; pass whole blocks");
-  CHECK(message([&] { dequantise(BlockType::q8_0, bytes, std::span(values).first(31)); }) ==
+  CHECK(message([&] { dequantise_blocks(BlockType::q8_0, bytes, std::span(values).first(31)); }) ==
         "[dequantise] Q8_0 needs a multiple of 32 elements, got 31; pad the rows");
-  CHECK(message([&] { quantise(BlockType::q6_k, values, bytes); }) ==
+  CHECK(message([&] { quantise_blocks(BlockType::q6_k, values, bytes); }) ==
         "[quantise] the type must be Q8_0, Q4_0 or Q4_1, got Q6_K; choose one of these");
   values[7] = HUGE_VALF;
-  CHECK(message([&] { quantise(BlockType::q8_0, values, bytes); }) ==
+  CHECK(message([&] { quantise_blocks(BlockType::q8_0, values, bytes); }) ==
         "[quantise] every element must be finite, got NaN or infinity; check the weights");
-  dequantise(BlockType::q6_k, {}, {});
-  quantise(BlockType::q4_0, {}, {});
+  dequantise_blocks(BlockType::q6_k, {}, {});
+  quantise_blocks(BlockType::q4_0, {}, {});
 }
 
 }  // namespace
