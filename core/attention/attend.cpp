@@ -93,8 +93,8 @@ struct Problem {
       for (const std::vector<Tensor>* of : {&pairs.learned(), &score.learned()})
         for (const Tensor& one : *of) learned += one.count();
       fail(
-          "[attend] out of memory: query {}, key {} and {} learned numbers of the score need {} bytes of sums and "
-          "scratch memory for each thread; use a smaller batch ({}:{})",
+          "[attend] out of memory for query {}, key {} and a score with {} learned numbers, whose sums need up to {} "
+          "bytes; use a smaller batch ({}:{})",
           describe(query), describe(key), learned, learned * static_cast<Size>(sizeof(double)), at.file,
           at.line);
     }

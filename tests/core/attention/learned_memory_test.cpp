@@ -107,6 +107,6 @@ TEST_CASE("out of memory in attention names the op, the shapes, the bytes and th
   const auto run = [&] { return attend(x, x, x, {.score = score}); };
   const std::string message = test::message_of(run);
   for (const char* part :
-       {"[attend] out of memory: query (2,3,4,5)", "800 bytes", "learned_memory_test.cpp:"})
+       {"[attend] out of memory for query (2,3,4,5)", "800 bytes", "learned_memory_test.cpp:"})
     CHECK_THAT(message, Catch::Matchers::ContainsSubstring(part));
 }
