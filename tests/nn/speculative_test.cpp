@@ -161,7 +161,8 @@ const SamplingOptions kPlain{.max_length = 100};
 
 }  // namespace
 
-TEST_CASE("speculation keeps the target's distribution: a smaller model, and a tree of drafts") {
+TEST_CASE("speculation keeps the target's distribution: a smaller model, and a tree of drafts",
+          "[unsanitized]") {
   const auto branches = GENERATE(std::vector<Size>{1, 1, 1}, std::vector<Size>{3, 2});
   const Tabled target(1);
   {
@@ -178,14 +179,14 @@ TEST_CASE("speculation keeps the target's distribution: a smaller model, and a t
   check_fit(fit(target, draft, how, 1000));
 }
 
-TEST_CASE("speculation keeps the target's distribution: n-grams of the prompt") {
+TEST_CASE("speculation keeps the target's distribution: n-grams of the prompt", "[unsanitized]") {
   PromptLookup draft(2, 4);
   const Fit found = fit(Tabled(1), draft, kPlain, 1000);
   check_fit(found);
   CHECK(found.counts.accepted > 5000);
 }
 
-TEST_CASE("a draft equal to the target is always accepted, and a disjoint one never") {
+TEST_CASE("a draft equal to the target is always accepted, and a disjoint one never", "[unsanitized]") {
   const Tabled target(1);
   Tabled same(1);
   ModelDraft equal(same, {1, 1, 1});
@@ -204,7 +205,7 @@ TEST_CASE("a draft equal to the target is always accepted, and a disjoint one ne
   CHECK(none.counts.passes == none.counts.generated);
 }
 
-TEST_CASE("the formula predicts the words per pass where acceptance is independent") {
+TEST_CASE("the formula predicts the words per pass where acceptance is independent", "[unsanitized]") {
   // Flat tables: a fixed guess is accepted with the same probability everywhere.
   Tabled flat(1, 1e9);
   Fixed draft({0, 1, 2, 3});
