@@ -3,9 +3,9 @@
 // 25 minutes to read, 1 second to run. Needs lesson 01 (the tape, derivative rules, matrix products). Afterwards you
 // can derive the rule of an op, check it numerically, and explain what such a check can miss.
 //
-// A wrong derivative rarely crashes a program. The loss still falls, but it falls more slowly or ends at a higher
-// value, and no error message tells you why. In lesson 01, we derived a rule, tried it on one example, and trusted
-// it. How can a program check a rule if it does not know the right one?
+// A wrong derivative rarely crashes a program. Often the loss still falls, but more slowly or to a higher value, and
+// no error message tells you why. In lesson 01, we derived a rule, tried it on one example, and trusted it. How can a
+// program check a rule if it does not know the right one?
 
 #include <fmt/format.h>
 
@@ -41,15 +41,16 @@ constexpr DType f64 = DType::f64;
 //     ε = 0.01   forward   3.0301                            central   3.0001
 //
 // When the step shrinks by a factor of 10, the error of the forward difference shrinks by about 10 and that of the
-// central difference by about 100. The Taylor series shows why:
+// central difference by about 100. For x³ at x = 1, we can see why, because (1 ± ε)³ = 1 ± 3ε + 3ε² ± ε³. So the
+// forward difference is 3 + 3ε + ε², and the central difference is 3 + ε².
+//
+// For other functions, the Taylor series gives the errors:
 //
 //     f(x ± ε) = f(x) ± f′(x) ε + ½ f″(x) ε² ± f‴(x) ε³ / 6 + …
 //
-// In f(x + ε) − f(x), the term ½ f″(x) ε² remains. The forward difference divides this term by ε. So its error is
-// about ½ f″(x) ε.
-//
-// In f(x + ε) − f(x − ε), the terms with ε² are equal and cancel. The first term that remains is the one with ε³. The
-// central difference divides it by ε. So its error is about f‴(x) ε² / 6.
+// - f(x + ε) − f(x) is f′(x) ε + ½ f″(x) ε² + …. Division by ε leaves f′(x) and an error of about ½ f″(x) ε.
+// - In f(x + ε) − f(x − ε), the terms with ε² cancel, and 2 f′(x) ε + f‴(x) ε³ / 3 + … remains. Division by 2ε leaves
+//   f′(x) and an error of about f‴(x) ε² / 6.
 //
 // Both errors are *truncation errors*: they exist because the formulas cut off the later terms of the series.
 
@@ -81,10 +82,9 @@ void differences(const kit::Options& options, kit::Report& report) {
                central64.error * 100 < forward64.error && central64.error * 100 < central32.error);
   report.answer(
       step, 'b', central64.epsilon > 1e-7 && central64.epsilon < 1e-4,
-      "For a smaller ε, the rounding error of f, divided by 2ε, grows by more than the error from the Taylor "
-      "series shrinks. In the plot of the error versus ε (both axes logarithmic), each curve therefore has the "
-      "shape of a V. In f32, the lowest point of the V is so high that a slightly wrong rule would look right. "
-      "That is why we check rules in f64.");
+      "Below the best ε, the rounding error grows faster than the truncation error shrinks. So in the plot of the "
+      "error versus ε (both axes logarithmic), the curves look like a V. In f32, the lowest point of the V is so "
+      "high that a slightly wrong rule would look right. That is why we check rules in f64.");
 }
 
 // Why is the best step of a central difference in f64 near 6e-6? The error has two parts, and ε moves them in
@@ -92,21 +92,29 @@ void differences(const kit::Options& options, kit::Report& report) {
 //
 // - The truncation error is proportional to ε², so a smaller ε makes it smaller.
 // - The *rounding error* comes from the two values of f. Each value is rounded, so it is off by up to about u = 2e-16
-//   times its size. (The next double after 1 is 1 + u.) The formula divides this error by 2ε. So the rounding error
-//   is about u / ε, and a smaller ε makes it larger.
+//   times its size. (The next double after 1 is 1 + u.) For tanh, this size is below 1. So the difference of the two
+//   values is off by up to about 2u. The formula divides by 2ε. So the rounding error is up to about u / ε, and a
+//   smaller ε makes it larger.
 //
 // The sum of ε² and u / ε is smallest near the ε at which both are equal. There ε³ = u, so ε is the cube root of u,
-// about 6e-6. For a forward difference, ε and u / ε are equal at the square root of u, about 1e-8. In f32, u is 1e-7,
-// and the cube root is about 5e-3.
+// about 6e-6. For a smaller ε, the rounding error dominates; for a larger ε, the truncation error does.
 //
-// At seed 1, as at every other seed, the program prints for tanh:
+// For a forward difference, ε and u / ε are equal at the square root of u, about 1e-8. In f32, u is 1e-7, and the
+// cube root is about 5e-3.
+//
+// At seed 1, the program prints these results for tanh. They are the same at every seed, because this part uses no
+// random numbers:
 //
 //     central, f64           best at ε = 6e-06, error 7e-13
 //     forward, f64           best at ε = 2e-08, error 1e-08
 //     central, f32           best at ε = 1e-02, error 2e-06
 //
-// The measured best steps differ from the estimates by at most a factor of about two, because the estimates leave out
-// constant factors such as f‴(x) / 6.
+// The measured best steps differ from the estimates by at most a factor of about two, for two reasons. The estimates
+// leave out constant factors, such as f‴(x) / 6. And the rounding error varies irregularly from one ε to the next, so
+// the difference at a single ε can be unusually accurate.
+//
+// The left part of the curve for f32 does not have the shape of a V. In f32, x + ε and x − ε are rounded to x for ε
+// below 3e-8. The difference is then 0, and the curve is flat.
 
 // ---- 2. The derivative rule of softmax --------------------------------------------------------------------
 // Softmax computes from a row of scores x a row of positive weights y that add up to 1:
@@ -121,23 +129,28 @@ void differences(const kit::Options& options, kit::Report& report) {
 //   this gives the first term: −e^{x_i} e^{x_j} / S² = −y_i y_j.
 // - The numerator e^{x_i} depends only on x_i. So if j = i, there is a second term: e^{x_i} / S = y_i.
 //
-// For our two scores, the derivatives are:
+// Together, the terms are ∂y_i/∂x_j = y_i (δ_ij − y_j), where δ_ij is 1 if i = j, and 0 otherwise. For our two
+// scores, the derivatives are:
 //
 //     ∂y_1/∂x_1 = y_1 − y_1 y_1 = 0.1875        ∂y_1/∂x_2 = −y_1 y_2 = −0.1875
 //     ∂y_2/∂x_1 = −y_2 y_1 = −0.1875            ∂y_2/∂x_2 = y_2 − y_2 y_2 = 0.1875
 //
 // The matrix of all derivatives ∂y_i/∂x_j is called the *Jacobian*; row i belongs to y_i and column j to x_j.
 //
-// The rule of an op receives dy, the gradient of the loss with respect to y. It returns ∂x, the gradient of the loss
-// with respect to x. By the chain rule, element j of ∂x is a weighted sum over column j of the Jacobian. The weight
-// of row i is dy_i. The symbol ⊙ multiplies element by element:
+// The rule of an op receives dy, the gradient of the loss with respect to y. It returns dx, the gradient of the loss
+// with respect to x. A change of x_j changes the loss through every y_i. So the chain rule gives a sum over i, which
+// is the product of dy and column j of the Jacobian:
 //
-//     ∂x_j = Σ_i dy_i ∂y_i/∂x_j = y_j dy_j − Σ_i dy_i y_i y_j        so  ∂x = y ⊙ (dy − Σ dy ⊙ y)
+//     dx_j = Σ_i dy_i ∂y_i/∂x_j = y_j dy_j − y_j Σ_i dy_i y_i
 //
-// This product of dy and the Jacobian is called a *vector–Jacobian product*, or vjp. The last formula computes ∂x
-// without constructing the Jacobian.
+// For all elements at once, with ⊙ for the product of two vectors element by element, the rule is:
 //
-// For dy = (8, 4), the sum Σ dy ⊙ y is 8 · 0.75 + 4 · 0.25 = 7. So dy − 7 is (1, −3), and ∂x is
+//     dx = y ⊙ (dy − Σ dy ⊙ y)
+//
+// The product of dy and the whole Jacobian is called a *vector–Jacobian product*, or vjp. The last formula computes
+// it without constructing the Jacobian.
+//
+// For dy = (8, 4), the sum Σ dy ⊙ y is 8 · 0.75 + 4 · 0.25 = 7. So dy − 7 is (1, −3), and dx is
 // (0.75 · 1, 0.25 · −3), which is (0.75, −0.75).
 //
 // In the library, op<"name">(…) defines an op. It takes the value of the op and one wrt(argument, rule) for each
@@ -151,6 +164,9 @@ void differences(const kit::Options& options, kit::Report& report) {
 // - The empty braces construct a CallSite, the file and line that error messages report.
 // - detach() returns x without its connection to the tape. So the library's rule for softmax does not run, and only
 //   our rule does.
+//
+// vjp(f, x, dy) and jacobian(f, x) call f and run the rules of its ops on a new tape. vjp() needs one backward pass,
+// and jacobian() needs one for each element of y.
 
 Tensor our_softmax(const Tensor& x) {
   return op<"our_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
@@ -170,15 +186,19 @@ void rule_of_softmax(kit::Report& report) {
 
 // ---- 3. Checking an op with many outputs ------------------------------------------------------------------
 // A central difference estimates the derivative of one number, but softmax has many outputs. So we multiply the
-// outputs by fixed numbers c and add up the products: L = Σ c ⊙ f(x). The numbers c are called a *cotangent*.
+// outputs by fixed numbers c and add up the products: L = Σ c ⊙ f(x). The numbers c are called a *cotangent*. The
+// derivative of L with respect to output i is c_i. So c is the dy that the rule receives.
 //
 // Now there are two ways to compute ∂L/∂x, and the two results must agree:
 //
 // - with the rule, for dy = c;
 // - with central differences of L: we change one element of x at a time and compute L again.
 //
+// If differences give the gradient without any rule, why do we not train with them? They need two evaluations of L
+// for each element of x. With the rules, one backward pass gives the derivatives with respect to all elements.
+//
 // We check two ops: our_softmax, and broken_softmax from experiment.cpp. The rule of broken_softmax has the wrong
-// sign.
+// sign. The input x has three rows of five scores, and the softmax of each row is computed separately.
 
 /// Returns the largest difference between the rule and central differences, divided by the largest derivative.
 double check(const TensorFunction& f, const Tensor& x, const Tensor& cotangent) {
@@ -219,17 +239,26 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
 // Why does a cotangent of ones miss the wrong sign? Each row of y = softmax(x) sums to 1. With c = 1, L is the sum of
 // all rows of y. So L is 3 for three rows, for every x, and the right gradient is 0. The broken rule returns
 //
-//     ∂x = y ⊙ (Σ dy ⊙ y − dy)
+//     dx = y ⊙ (Σ dy ⊙ y − dy)
 //
-// With dy = 1, the bracket is 1 − 1 = 0, so the broken rule returns 0, too. The check compares 0 with 0 and passes.
+// With dy = 1, the bracket is 1 − 1 = 0, so the broken rule returns 0, too. Both rules return 0, so no comparison
+// with differences can tell them apart. That is why, by default, gradcheck() in part 4 rejects a gradient that is
+// zero everywhere.
 //
 // A random cotangent weights the outputs differently, so L depends on x. Then the right gradient is not 0, and
 // neither is the wrong one. A gradient with the wrong sign is off by twice the right gradient, so the program prints
 // an error of 2.
+//
+// Why is one random cotangent enough? The right gradient is linear in c, and so are the rules that we check. If two
+// linear rules differ, their gradients agree only for the c in a subspace of smaller dimension. A random c is in this
+// subspace with probability 0.
+//
+// The check has two limits. It tests the rule at one input only. And it does not test whether the op computes the
+// right value, because the differences use the same op.
 
 // ---- 4. Finding three bugs with gradcheck -----------------------------------------------------------------
-// The library's gradcheck() does the same check for ops with one or more arguments. If a gradient is wrong, its
-// report also says in what way.
+// The library's gradcheck() makes the same comparison, for ops with one or more arguments. If a gradient is wrong,
+// its report names the worst element and suggests a likely cause.
 //
 // The first of our three broken ops is broken_softmax from the previous section. Here are the other two,
 // broken_matmul and broken_mean. In each op, one rule is wrong. Which one, and what is the mistake?
@@ -263,17 +292,21 @@ void three_bugs(const Tensor& x, std::uint64_t seed, kit::Report& report) {
       "fit, and the program doesn't crash.");
 }
 
-// At seed 1, the report on broken_mean is:
+// In broken_matmul, the rule of b returns dyᵀ a. The right gradient is the transpose of this product, aᵀ dy. If b
+// were not square, the backward pass would report an error, because the result would not have the shape of b.
+//
+// At seed 1, the report on broken_mean contains:
 //
 //     argument 0 (3,5) at [2, 4]: the rule gives -0.9014695253, differences give -0.1802939051 (ε = 6e-06)
 //       look at a factor: the rule gives 5 times the slope everywhere
 //
-// The first line names the worst element: row 2, column 4 of x. The second line is a hint that gradcheck() found by
-// comparing all elements. At other seeds, the elements and the numbers differ, but the hint is the same.
+// The indices start at 0. The first line names the worst element: [2, 4] is row 2, column 4 of x. The second line is
+// a hint that gradcheck() found by comparing all elements. At other seeds, the element and the numbers differ, but
+// the hint is the same.
 
 // What to remember. If a rule agrees with central differences in f64 for a random cotangent, it is almost certainly
 // right at that input. A check with a badly chosen cotangent can miss a wrong rule. The best step balances the
-// truncation error and the rounding error. The rule of softmax is ∂x = y ⊙ (dy − Σ dy ⊙ y). Check every rule that you
+// truncation error and the rounding error. The rule of softmax is dx = y ⊙ (dy − Σ dy ⊙ y). Check every rule that you
 // derive before you train with it.
 //
 // Exercises: lessons/practise 2 (Derive two rules: x · tanh x and the shares of a row; Debug a rule that fails

@@ -29,7 +29,7 @@ struct Step : Module {
 
 /// The states to which the decoder can attend.
 enum class Sees {
-  all_states,  ///< one state of 64 numbers for each letter
+  all_states,  ///< the T = letters + 1 encoder states, 64 numbers each: one for each letter, and one for <end>
   one_vector,  ///< [→h_T; ←h_1], 64 numbers: the last state of each direction, which depends on the whole string
 };
 

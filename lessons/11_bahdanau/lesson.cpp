@@ -36,22 +36,30 @@ constexpr DType f64 = DType::f64;
 //     α       = softmax of the scores over j       the weights; 0 for padding
 //     c       = Σ_j α_j h_j                        the *context*, the weighted average of the values
 //
-// W_q, W_k and v are learned. The tanh is necessary. Without it, score_j would be v · W_q s + v · W_k h_j. The first
-// term is the same for every j, and adding the same number to all scores does not change a softmax. So the weights
-// would not depend on the query s. With the tanh, a hidden unit can respond to a combination of a query and a key.
+// W_q, W_k and v are learned. Why does this model not use a dot product? A dot product needs a query and a key of the
+// same width. The additive score projects both to U numbers, so d_s and d_h may differ.
 //
-// For an example by hand, let U = 2, and let W_q and W_k be identity matrices. Then the arguments of the tanh are
-// s + h₁ = (1, 0) and s + h₂ = (0, 1):
+// The tanh is necessary. Without it, score_j would be v · W_q s + v · W_k h_j. The first term is the same for every
+// j, and adding the same number to all scores does not change a softmax. So the weights would not depend on the query
+// s. But tanh(a + b) is not a sum of a function of a and a function of b. So the query can change the order of the
+// scores.
 //
-//     s = (1, −1)     h₁ = (0, 1)      tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
-//     v = (2, −1)     h₂ = (−1, 2)     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
+// For an example by hand, let U = 2, and let W_q and W_k be identity matrices. The query s, the vector v and two
+// states are:
+//
+//     s = (1, −1)     v = (2, −1)     h₁ = (0, 1)     h₂ = (−1, 2)
+//
+// Then the arguments of the tanh are s + h₁ = (1, 0) and s + h₂ = (0, 1), and the scores are:
+//
+//     tanh(1, 0) = (0.7616, 0)      score₁ = 2 · 0.7616 = 1.523
+//     tanh(0, 1) = (0, 0.7616)      score₂ = −1 · 0.7616 = −0.762
 //
 // e^1.523 is 4.586 and e^−0.762 is 0.467. So the weights are 4.586 / 5.053 = 0.908 and 0.092, and the context
 // is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
 //
 // The function look_back() computes the context for a batch of B strings. It projects the decoder states s (B, d_s)
-// to one query per string, (B, 1, U), and the encoder states h (B, T, d_h) to keys, (B, T, U). In query + keys,
-// broadcasting repeats the query along T, so the query is added to every key.
+// and the encoder states h (B, T, d_h). In the code, the names query (B, 1, U) and keys (B, T, U) mean the projected
+// vectors. In query + keys, broadcasting repeats the query along T, so the query is added to every key.
 
 struct Look {
   Tensor scores, weights;  // (B, T)
@@ -88,14 +96,19 @@ void one_look(kit::Report& report) {
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
 // A decoder step has two parts. First the decoder attends: the *old* state s_{t−1} is the query, and the result is
-// the context c_t. Then the GRU from lesson 09 takes its step. Its input is the concatenation of e_t and c_t, where
-// e_t is the embedding of the previous output letter:
+// the context c_t. Then the GRU from lesson 09 takes its step. As in lesson 10, e_{t−1} is the embedding of the
+// previous output letter. [a; b] is the concatenation of a and b:
 //
-//     c_t = look_back(s_{t−1}, h)          s_t = GRU([e_t; c_t], s_{t−1})          [a; b]: concatenation
+//     c_t = look_back(s_{t−1}, h)
+//     s_t = GRU([e_{t−1}; c_t], s_{t−1})
 //
 // The context is an *input* of the GRU. It does not replace the state, which still remembers the letters written so
-// far. The keys W_k h_j do not depend on s. So a real decoder computes them once per string, and not again for each
-// output letter.
+// far. The projected keys W_k h_j do not depend on s. So a real decoder computes them once per string, and not again
+// for each output letter.
+//
+// The whole model needs two more parts, which nn/seq2seq contains. The first state is s_0 = tanh(W ←h_1 + b). Here
+// ←h_1 is the last state of the encoder's GRU that reads from right to left. And a tanh layer and a linear layer
+// compute the logits of the output letter from [s_t; c_t; e_{t−1}].
 
 struct Weights {
   Tensor w_q, w_k, v;
@@ -108,10 +121,13 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
   return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
 }
 
-// How does the model learn which states it needs? Suppose that a larger weight of h_3 would have made the right
-// letter more likely. Then a gradient step changes W_q, W_k and v so that h_3 gets a larger score. The same step also
-// changes the encoder and the decoder's state s. The training data contains only the letters, and no information
-// about which state to use for which letter.
+// How does the model learn which states it needs? Suppose that a larger weight on h_3 would make the right letter
+// more likely. Then a step against the gradient of this letter's loss pushes the score of h_3 up. The step changes
+// W_q, W_k and v, and also the encoder and the decoder's state s. The training data contains only the letters, and no
+// information about which state to use for which letter.
+//
+// The function one_step() checks the gradients of step_by_hand() with gradcheck (lesson 02). It also compares the
+// result and the gradients with those of the layers in nn/.
 
 void one_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
@@ -136,10 +152,12 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 // reverse.
 //
 // The encoder is a *bidirectional* GRU. One GRU processes the string from left to right, and another GRU processes it
-// from right to left. Their states are concatenated: h_j = [→h_j; ←h_j] has 32 + 32 = 64 numbers. The state →h_j
-// depends on letter j and the letters before it, and ←h_j on letter j and the letters after it. So h_j can describe
-// letter j, its neighbours on both sides, and its distance from both ends of the string. The score can use all of
-// this to find the right state.
+// from right to left. The token <end> follows the letters of the source, so the encoder has T = letters + 1 states.
+//
+// The states of both directions are concatenated: h_j = [→h_j; ←h_j] has 32 + 32 = 64 numbers. The state →h_j depends
+// on letter j and the letters before it, and ←h_j on letter j and the letters after it. So h_j can describe letter j,
+// its neighbours on both sides, and its distance from both ends of the string. The score can use all of this to find
+// the right state.
 //
 // For comparison, we train the same network from the same initial weights on the same strings, but it can attend to
 // only one vector. This vector is [→h_T; ←h_1], the last state of each direction. Each of these two states depends on
@@ -168,8 +186,8 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
   report.answer(
       one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
       "A softmax over a single score is 1, so the context is the same vector at every letter. This "
-      "vector is the bottleneck from lesson 10 again. Both models have the same number of weights, so "
-      "the gain comes from attending to all states.");
+      "vector is the bottleneck from lesson 10 again. As lesson 10 shows, more weights hardly help; attending "
+      "to all states does.");
   return looking;
 }
 
@@ -181,22 +199,28 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 // At other seeds, the numbers differ. But the model with all states stays above 99 % at every length, and the model
 // with one vector stays below 10 % at length 24.
 //
-// Both models have equally many weights, so the number of weights does not explain the difference. We see three
-// reasons:
+// Both models have the same number of weights. But with one vector, the numbers in W_q, W_k and v have no effect,
+// because the only attention weight is always 1. Could the smaller number of effective weights explain the
+// difference? Lesson 10 shows that more weights hardly help at this length. There, a model with 529,486 weights
+// reversed no test string of 24 letters.
 //
-// - *Less to store.* With one vector, 64 numbers must hold all 24 letters in order. With all states, h_j has to
-//   describe only letter j and its place.
+// Three differences can explain the gap. This experiment does not separate them:
+//
+// - *Less to store.* With one vector, the model must learn to pack 24 letters into 64 numbers and to unpack them in
+//   order. With all states, h_j has to describe only letter j and its place.
 // - *A description of the place.* The state h_j also depends on the rest of the string, before and after letter j. So
 //   two equal letters have different states, and the score can tell them apart.
 // - *A choice in each step.* The additive score depends on the decoder's state, so a new state can select a new h_j.
 //   With one vector, there is nothing to select: the weight is always 1, whatever the score is.
 //
-// The model has learned which states to use from the loss on the letters alone. Attention has a cost: for T output
-// letters and T encoder states, the model computes T² scores.
+// The model has learned which states to use from the loss on the letters alone.
+//
+// Attention has a cost. The decoder writes the letters and <end>, so it takes T steps. In each step, it computes T
+// scores, one for each encoder state. Together that is T² scores.
 
 // ---- 4. Reading the alignment -----------------------------------------------------------------------------
-// Each decoder step computes T weights, one per source letter. Stacked as rows, one per output letter, they form the
-// *alignment* matrix.
+// Each decoder step computes T weights: one for each source letter, and one for <end>. Stacked as rows, one per
+// output letter, they form the *alignment* matrix.
 
 void alignment(const Run& run, const kit::Options& options, kit::Report& report) {
   const kit::Question shape = report.ask(
@@ -222,13 +246,17 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
       "them. So a weight tells you which encoder state was used. It doesn't prove which letter was copied.");
 }
 
-// At seed 1, the first test string and the answer of the model are:
+// At seed 1, the first of the strings drawn for the pictures and the answer of the model are:
 //
 //     i a j j f f j a a j d e g i
 //     → i g e d j a a j f f j j a i
 //
-// At seed 1, the mean weight on the copied letter is 59.15 %. Together with its two neighbours, it is 95.75 %. At
-// other seeds, these shares differ, but the neighbours always get a part of the weight.
+// In this string, most rows put the second-largest weight on the letter to the right, which was written one step
+// earlier. The neighbouring states can contain the copied letter, too, because each state depends on the whole
+// string. The weights show which states the decoder used. They do not prove which letter it copied.
+//
+// At seed 1, the mean weight on the state at the copied letter is 59.15 %. Together with the states at its two
+// neighbours, it is 95.75 %. At other seeds, these shares differ, but the neighbours always get a part of the weight.
 
 // What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small
 // network computes the scores. In each step, the decoder first attends and then takes the GRU step, with the context
