@@ -297,7 +297,7 @@ TEST_CASE("anomaly mode accuses no op that only moves a NaN, as of a key that a 
   const Tensor x = variable(tensor({{1, nan}, {3, 4}}, DType::f64));
   const Mask first = Mask::from(2, 2, [](Size, Size j) { return j == 0; });
   const Tensor moved = concat({unsqueeze(transpose(reshape(x, {2, 2})), 0), expand(x, {1, 2, 2})}, 1);
-  const Tensor part = flip(select(contiguous(moved), 0, 0), {0});
+  const Tensor part = flip(select(contiguous(moved), 0, 0), 0);
   CHECK_NOTHROW(slice(pad(part, 0, 1, 0), 0, 1, 3));
   CHECK_NOTHROW(where(first, x, zeros({2, 2}, DType::f64)));
   CHECK_NOTHROW(where(first, zeros({2, 2}, DType::f64), x));
