@@ -169,7 +169,7 @@ void write_q8_0(const float* x, std::uint8_t* block) {
     block[2 + j] = static_cast<std::uint8_t>(static_cast<int>(std::round(x[j] * inverse)));
 }
 
-/// The element with the largest magnitude, of either sign, gets q = 0, which stands for −8·d.
+/// The element with the largest magnitude, of either sign, gets q = 0, which means −8·d.
 void write_q4_0(const float* x, std::uint8_t* block) {
   const float extreme =
       *std::max_element(x, x + 32, [](float a, float b) { return std::abs(a) < std::abs(b); });

@@ -7,7 +7,7 @@
 //
 // A text is a sequence of *tokens*: words, pieces of words, characters or digits. We train a model to predict
 // the next token at every position of a text. This task needs no labels, because the next token is in the text
-// itself. How much can a model learn from this one task? (GPT stands for generative pretrained transformer,
+// itself. How much can a model learn from this one task? (GPT is short for generative pretrained transformer,
 // Radford et al. 2018.)
 
 #include <fmt/format.h>

@@ -68,7 +68,7 @@ class ByteLevelBpe {
   Size size() const { return static_cast<Size>(tokens_.size()); }
   /// Returns a token as the vocabulary writes it. Throws Error for an id out of range.
   const std::string& token(std::int64_t id) const { return tokens_[index(id)].text; }
-  /// Returns the bytes that a token stands for, or the name of a special token. Throws Error for an id out of range.
+  /// Returns the bytes of a token, or the name of a special token. Throws Error for an id out of range.
   const std::string& bytes(std::int64_t id) const { return tokens_[index(id)].bytes; }
   /// Returns the type of a token. Throws Error for an id out of range.
   TokenType type(std::int64_t id) const { return tokens_[index(id)].type; }

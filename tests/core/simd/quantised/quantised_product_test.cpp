@@ -79,7 +79,7 @@ float plain_product(const Layout& layout, const std::uint8_t* row, const float* 
   return y;
 }
 
-/// Whether this build fuses multiply-adds; without, the last bits of y may differ from plain_product().
+/// True if this build fuses multiply-adds; otherwise, the last bits of y may differ from plain_product().
 #if defined(__FMA__) || defined(__aarch64__)
 constexpr float kTolerance = 0;
 #else
