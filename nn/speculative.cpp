@@ -11,11 +11,11 @@ namespace tapestry {
 
 namespace {
 
-using Words = std::vector<std::int64_t>;
+using WordIds = std::vector<std::int64_t>;
 using Probabilities = std::vector<double>;
 
 std::size_t at(Size i) { return static_cast<std::size_t>(i); }
-Size size_of(const Words& words) { return static_cast<Size>(words.size()); }
+Size size_of(const WordIds& words) { return static_cast<Size>(words.size()); }
 
 /// log P of the next word after each word of a pass.
 std::vector<Probabilities> log_probabilities(const Tensor& logits) {
@@ -90,7 +90,7 @@ ModelDraft::ModelDraft(VerifiableModel& model, const std::vector<Size>& branches
     fail("[model_draft] the model must be empty, got {} words; begin a new one", model.length());
 }
 
-void ModelDraft::keep_prefix_of(const Words& text) {
+void ModelDraft::keep_prefix_of(const WordIds& text) {
   // The last word of the text is read again: its logits are needed.
   Size length = 0, last = -1;
   std::vector<Size> path;
@@ -111,13 +111,13 @@ void ModelDraft::keep_prefix_of(const Words& text) {
   parents_ = chain(-1, kept);
 }
 
-Proposal ModelDraft::propose(const Words& text, Size depth, const SamplingOptions& options,
+Proposal ModelDraft::propose(const WordIds& text, Size depth, const SamplingOptions& options,
                              UniformDraws& draws) {
   Proposal proposal;
   depth = std::min(depth, static_cast<Size>(branches_.size()));
   if (depth == 0) return proposal;
   keep_prefix_of(text);
-  const auto read = [&](const Words& words, const std::vector<Size>& parents) {
+  const auto read = [&](const WordIds& words, const std::vector<Size>& parents) {
     const auto result = log_probabilities(model_.extend(words, parents));
     words_.insert(words_.end(), words.begin(), words.end());
     parents_.insert(parents_.end(), parents.begin(), parents.end());
@@ -125,12 +125,12 @@ Proposal ModelDraft::propose(const Words& text, Size depth, const SamplingOption
   };
   const Size kept = size_of(words_);
   std::vector<Probabilities> rows =
-      read(Words(text.begin() + kept, text.end()), chain(kept - 1, size_of(text) - kept));
+      read(WordIds(text.begin() + kept, text.end()), chain(kept - 1, size_of(text) - kept));
   rows.erase(rows.begin(), rows.end() - 1);
   std::vector<Size> level{-1};  // index in the proposal of each row; −1: the last word of the text
   for (Size d = 0; d < depth; ++d) {
     std::vector<Size> next_level, positions;
-    Words next_words;
+    WordIds next_words;
     for (std::size_t row = 0; row < level.size(); ++row) {
       const Probabilities q = distribution(rows[row], options);
       for (Size branch = 0; branch < branches_[at(d)]; ++branch) {
@@ -153,13 +153,13 @@ PromptLookup::PromptLookup(Size longest, Size count) : longest_(longest), count_
     fail("[prompt_lookup] longest must be at least 1 and count at least 0, got {} and {}", longest, count);
 }
 
-Proposal PromptLookup::propose(const Words& text, Size depth, const SamplingOptions&, UniformDraws&) {
+Proposal PromptLookup::propose(const WordIds& text, Size depth, const SamplingOptions&, UniformDraws&) {
   const Size length = size_of(text), count = std::min(depth, count_);
   for (Size n = std::min(longest_, length - 1); n >= 1 && count > 0; --n)
     for (Size end = length - 1; end >= n; --end) {
       if (!std::equal(text.end() - n, text.end(), text.begin() + (end - n))) continue;
       const Size found = std::min(count, length - end);
-      return {Words(text.begin() + end, text.begin() + end + found), chain(-1, found),
+      return {WordIds(text.begin() + end, text.begin() + end + found), chain(-1, found),
               std::vector<Probabilities>(at(found))};
     }
   return {};
@@ -173,7 +173,7 @@ double SpeculationStatistics::words_per_pass() const {
   return passes == 0 ? 0 : static_cast<double>(generated) / static_cast<double>(passes);
 }
 
-Speculated speculate(VerifiableModel& target, Draft& draft, const Words& prompt,
+Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& prompt,
                      const SamplingOptions& options) {
   detail::check(options, "speculate");
   if (prompt.empty()) fail("[speculate] prompt must have at least one word, got none");
@@ -187,14 +187,14 @@ Speculated speculate(VerifiableModel& target, Draft& draft, const Words& prompt,
   Speculated result;
   SpeculationStatistics& counts = result.statistics;
   UniformDraws draws{Stream(options.seed, hash_of("speculate"))};
-  Words text = prompt;
+  WordIds text = prompt;
 
   while (!result.text.ended && counts.generated < options.max_length) {
     // The target adds one word to the accepted ones, so that a draft may have one fewer than are left.
     const Proposal guess = draft.propose(text, options.max_length - counts.generated - 1, options, draws);
     counts.drafted += size_of(guess.words);
     const Size read = target.length(), fresh = size_of(text) - read;
-    Words words(text.begin() + read, text.end());
+    WordIds words(text.begin() + read, text.end());
     std::vector<Size> parents = chain(read - 1, fresh);
     words.insert(words.end(), guess.words.begin(), guess.words.end());
     for (const Size parent : guess.parents) parents.push_back(size_of(text) + parent);

@@ -109,11 +109,11 @@ std::uint16_t to_bf16(float x) {
 }
 
 /// Values of one tensor to write, kept until the file is written.
-struct Values {
+struct WrittenTensor {
   Tensor dense;
   std::vector<std::uint16_t> halves;  // used instead of dense for bf16
 
-  Values(const Tensor& x, Written as) : dense(contiguous(x.detach())) {
+  WrittenTensor(const Tensor& x, Written as) : dense(contiguous(x.detach())) {
     if (as != Written::bf16) return;
     if (dense.dtype() != DType::f32) dense = dense.to(DType::f32);
     halves.resize(static_cast<std::size_t>(x.count()));
@@ -182,7 +182,7 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
     }
     header += '}';
   }
-  std::deque<Values> written;
+  std::deque<WrittenTensor> written;
   std::vector<std::span<const std::byte>> parts(1);  // the header comes first
   std::size_t begin = 0;
   for (const DType type : {DType::f64, DType::f32}) {  // f64 first, so that every value is aligned

@@ -13,11 +13,11 @@ std::uint64_t both(std::int64_t left, std::int64_t right) {
 }
 
 /// A pair that could be merged when it was queued. `at` is the index of its left piece.
-struct Candidate {
+struct PairToMerge {
   Size rank;
   std::size_t at;
   std::int64_t left, right;
-  bool operator>(const Candidate& other) const {
+  bool operator>(const PairToMerge& other) const {
     return rank != other.rank ? rank > other.rank : at > other.at;
   }
 };
@@ -45,7 +45,7 @@ void merge_pairs(std::vector<std::int64_t>& pieces, const MergeRules& rules) {
   std::vector<char> alive(count, 1);  // 0: merged into the piece before it
   links.reserve(count);
   for (std::size_t i = 0; i < count; ++i) links.push_back({i - 1, i + 1});
-  std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> candidates;
+  std::priority_queue<PairToMerge, std::vector<PairToMerge>, std::greater<>> candidates;
   const auto look_at = [&](std::size_t at) {
     const std::size_t after = links[at].after;
     if (after >= count) return;
@@ -55,7 +55,7 @@ void merge_pairs(std::vector<std::int64_t>& pieces, const MergeRules& rules) {
   };
   for (std::size_t i = 0; i < count; ++i) look_at(i);
   while (!candidates.empty()) {
-    const Candidate next = candidates.top();
+    const PairToMerge next = candidates.top();
     candidates.pop();
     // Skip a candidate if another merge has changed its pair since.
     const std::size_t right = links[next.at].after;

@@ -124,17 +124,17 @@ struct Name {
   std::string_view name;
   PreTokenizer kind;
 };
-constexpr Name kNames[] = {{"gpt-2", PreTokenizer::gpt2},
-                           {"default", PreTokenizer::gpt2},
-                           {"smollm", PreTokenizer::smollm},
-                           {"llama-bpe", PreTokenizer::llama3},
-                           {"qwen2", PreTokenizer::qwen2}};
+constexpr Name kPreTokenizers[] = {{"gpt-2", PreTokenizer::gpt2},
+                                   {"default", PreTokenizer::gpt2},
+                                   {"smollm", PreTokenizer::smollm},
+                                   {"llama-bpe", PreTokenizer::llama3},
+                                   {"qwen2", PreTokenizer::qwen2}};
 
 }  // namespace
 
 PreTokenizer pre_tokenizer_of(std::string_view name) {
   std::string known;
-  for (const Name& one : kNames) {
+  for (const Name& one : kPreTokenizers) {
     if (one.name == name) return one.kind;
     known += (known.empty() ? "" : ", ") + std::string(one.name);
   }

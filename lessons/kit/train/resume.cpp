@@ -78,9 +78,9 @@ bool Checkpoints::read(RunPlace& place) {
   } catch (const Error& error) {
     throw UsageError(fmt::format("{}; delete the file to start again", error.what()));
   }
-  constexpr Size kMost = 1'000'000'000'000;
-  place.step = saved_size(saved, "step", 0, kMost);
-  place.data = {saved_size(saved, "epoch", 0, kMost), saved_size(saved, "index", 0, kMost)};
+  constexpr Size kMostSteps = 1'000'000'000'000;
+  place.step = saved_size(saved, "step", 0, kMostSteps);
+  place.data = {saved_size(saved, "epoch", 0, kMostSteps), saved_size(saved, "index", 0, kMostSteps)};
   place.seconds = saved.number("seconds");
   place.words = saved.number("words");
   return true;
