@@ -5,6 +5,7 @@
 #include "core/tensor/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/attention/attention_checks.hpp"
+#include "tests/sanitized.hpp"
 
 using namespace tapestry;
 using namespace tapestry::checks;
@@ -89,6 +90,7 @@ TEST_CASE("a pair score with a score that learns, a mask and dropout", "[unsanit
 TEST_CASE("a pair score whose f(0, 0) depends on the place") {
   for (const Size width : {1, 3, 8, 13, 17})
     for (const auto& [queries, keys] : kSizes) {
+      if (kAddressSanitizer && width != 3 && width != 17) continue;
       CAPTURE(width, queries, keys);
       check_against_ops(
           [](const std::vector<Tensor>& t) {

@@ -15,6 +15,7 @@
 #include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
 #include "tests/core/ops/op_table.hpp"
+#include "tests/sanitized.hpp"
 
 using namespace tapestry;
 using namespace tapestry::table;
@@ -150,7 +151,9 @@ TEST_CASE("gradcheck notices every planted mistake that is one") {
   std::string equivalents, missed;
   std::set<std::string> linked;
   for (const char* op : linked_ops()) linked.insert(op);
+  std::size_t turn = 0;
   for (const Row& row : rows()) {
+    if (kAddressSanitizer && turn++ % 5 != 0) continue;
     std::vector<Suspect> suspects;
     if (linked.count(row.name))
       suspects.push_back({row, row.name});  // others are made of ops, without rules of their own
@@ -182,5 +185,5 @@ TEST_CASE("gradcheck notices every planted mistake that is one") {
              equivalents);
   INFO("missed:\n" << missed);
   CHECK(missed.empty());
-  CHECK(noticed > 200);
+  CHECK(noticed > (kAddressSanitizer ? 40U : 200U));
 }

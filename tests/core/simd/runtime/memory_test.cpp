@@ -15,15 +15,9 @@
 
 #include "core/simd/runtime/heap.hpp"
 #include "tests/catch.hpp"
+#include "tests/sanitized.hpp"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define TAPESTRY_ASAN_TEST 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define TAPESTRY_ASAN_TEST 1
-#endif
-#endif
-#ifdef TAPESTRY_ASAN_TEST
+#ifdef TAPESTRY_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 #endif
 
@@ -310,7 +304,7 @@ TEST_CASE("a block of any size comes, goes and leaves the others as they were", 
   }
 }
 
-#ifdef TAPESTRY_ASAN_TEST
+#ifdef TAPESTRY_ADDRESS_SANITIZER
 TEST_CASE("ASan sees free blocks, the slack behind used ones and the gap before them", "[memory]") {
   for (std::size_t bytes : {std::size_t{100}, std::size_t{5000}, kMiB + 8}) {
     CAPTURE(bytes);
