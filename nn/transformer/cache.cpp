@@ -78,6 +78,13 @@ Tensor KeyValueCache::keys() const { return keys_.defined() ? places(keys_, 0, l
 Tensor KeyValueCache::values() const { return values_.defined() ? places(values_, 0, length_) : values_; }
 Tensor KeyValueCache::data() const { return data_.defined() ? places(data_, 0, length_) : data_; }
 
+void KeyValueCache::truncate(Size length) {
+  if (length < 0 || length > length_ || !state_.empty())
+    fail("[cache] truncate's length must be from 0 to {} and the layer must have no state, got {} and {}",
+         length_, length, state_.empty() ? "none" : "one");
+  length_ = length;
+}
+
 void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
   check_no_tape();
   state_ = std::move(state);

@@ -1,0 +1,125 @@
+// Language models of the llama architecture, read from a GGUF file, for inference (Touvron et al. 2023, arXiv
+// 2302.13971; grouped heads: Ainslie et al. 2023, arXiv 2305.13245). A block computes
+//
+//     x ← x + Wₒ · attend(rotate(W_q n), rotate(W_k n), W_v n)      n = RMSNorm(x)
+//     x ← x + W_down (silu(W_gate n) ⊙ W_up n)                      n = RMSNorm(x)
+//
+// and the logits are W_out · RMSNorm(x), where W_out is the embedding if the file has no output matrix. Rotary
+// positions turn adjacent pairs of components, as llama.cpp stores them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "core/io/gguf.hpp"
+#include "core/quantised/matrix.hpp"
+#include "core/tensor/tensor.hpp"
+#include "nn/text/byte_level.hpp"
+#include "nn/text/chat.hpp"
+#include "nn/transformer/cache.hpp"
+
+namespace tapestry {
+
+/// Options of Llama.
+struct LlamaOptions {
+  /// Initial room of a cache in tokens; the room doubles when it is full.
+  Size capacity = 256;
+  /// Arithmetic of all products with weights. f32 multiplies the dequantised weights, for comparisons.
+  QuantisedArithmetic arithmetic = QuantisedArithmetic::int8;
+  /// Largest number of tokens that the model reads at a time. Longer prompts are read in parts, so that the memory
+  /// of a prompt stays small. The parts do not change the results beyond rounding.
+  Size chunk = 256;
+};
+
+/// Keys and values of one text, from Llama::cache(). A copy has its own memory.
+class LlamaCache {
+ public:
+  /// Number of tokens of the text so far.
+  Size length() const { return length_; }
+  /// Forgets the tokens after the first `length`. Throws Error for a negative length and for one above length().
+  void truncate(Size length);
+  /// Bytes of keys and values of the tokens so far.
+  Size bytes() const;
+
+ private:
+  friend class Llama;
+  explicit LlamaCache(Size blocks, Size capacity);
+
+  std::vector<KeyValueCache> blocks_;
+  Size length_ = 0;
+};
+
+/// Intermediate results of the last token of a call, one for each block, for pictures.
+struct LlamaTrace {
+  std::vector<Tensor>
+      states;  ///< (width): state x after the block; Llama::logits_of() reads it (the logit lens).
+  std::vector<Tensor> weights;  ///< (heads, keys): attention weights of the token.
+};
+
+/// A language model of the llama architecture. It has no parameters: the weights stay in the file's mapping, in their
+/// blocks. Calls are independent, so that one model serves any number of texts and threads.
+class Llama {
+ public:
+  /// Sizes of a model.
+  struct Sizes {
+    Size blocks = 0;          ///< Number of blocks.
+    Size width = 0;           ///< Width of the state.
+    Size heads = 0;           ///< Number of heads of queries.
+    Size key_heads = 0;       ///< Number of heads of keys and values, a divisor of `heads`.
+    Size head_width = 0;      ///< Width of a head.
+    Size hidden = 0;          ///< Width inside the feed-forward layers.
+    Size vocabulary = 0;      ///< Number of tokens.
+    Size context = 0;         ///< Largest length of a text in tokens.
+    double rope_base = 0;     ///< Base of the rotary frequencies.
+    double norm_epsilon = 0;  ///< ε of RMSNorm.
+  };
+
+  /// Reads sizes and weights. Throws Error, with the path, for another architecture, sizes that do not fit, a missing
+  /// tensor or one of another shape, a tensor that the architecture does not have (such as a bias), experts, and a
+  /// scaling of the rotary positions other than linear and Llama 3's factors (rope_freqs.weight).
+  explicit Llama(const Gguf& file, const LlamaOptions& options = {});
+
+  /// Returns the sizes.
+  const Sizes& sizes() const { return sizes_; }
+  /// Bytes of all weights in their blocks.
+  Size weight_bytes() const;
+
+  /// Returns the cache of an empty text.
+  LlamaCache cache() const;
+  /// Appends tokens to the text of `cache` and returns the logits of the token after each: ids (T) → (T, vocabulary)
+  /// in f32, or (1, vocabulary), of the last one alone, if `last_only` is true. Fills `trace` if it is given. Throws
+  /// Error for no ids, ids outside the vocabulary, a text beyond the context, and the cache of another model; the
+  /// cache is then unchanged. The result does not depend on the number of threads.
+  Tensor operator()(const std::vector<std::int64_t>& ids, LlamaCache& cache, bool last_only = false,
+                    LlamaTrace* trace = nullptr) const;
+  /// Returns the logits of states (…, width) → (…, vocabulary): the last norm and the output matrix.
+  Tensor logits_of(const Tensor& states) const;
+
+ private:
+  struct Block {
+    Tensor attention_norm, feed_forward_norm;  // (width)
+    QuantisedMatrix query, key, value, output, gate, up, down;
+  };
+
+  Tensor multiply(const Tensor& x, const QuantisedMatrix& matrix) const;
+  /// Reads tokens as one chunk and returns the states (T, width) after the last block.
+  Tensor read(const std::vector<std::int64_t>& ids, LlamaCache& cache, LlamaTrace* trace) const;
+  Tensor attention(const Block& block, const Tensor& x, const Tensor& turns, KeyValueCache& cache,
+                   LlamaTrace* trace) const;
+
+  LlamaOptions options_;
+  Sizes sizes_;
+  std::vector<double> frequencies_;  // radians per position of each rotated pair
+  QuantisedMatrix embedding_, output_;
+  Tensor output_norm_;  // (width)
+  std::vector<Block> blocks_;
+};
+
+/// Returns the tokenizer of a file (tokenizer.ggml.*). Throws Error if the file's is not byte-level BPE ("gpt2"), and
+/// as ByteLevelBpe does.
+ByteLevelBpe tokenizer_of(const Gguf& file);
+/// Returns the chat template of a file (tokenizer.chat_template). Throws Error if there is none, and as
+/// ChatTemplate::recognise() does.
+ChatTemplate chat_template_of(const Gguf& file);
+
+}  // namespace tapestry
