@@ -10,11 +10,13 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/simd/horizontal.hpp"
 #include "core/simd/quantised/activations.hpp"
 #include "core/simd/quantised/byte_sums.hpp"
+#include "core/simd/quantised/one_row.hpp"
 #include "core/simd/quantised/pack.hpp"
 #include "core/simd/runtime/threads.hpp"
 
@@ -94,6 +96,20 @@ void quantised_product(const QuantisedProduct& product) {
             round_block(product.x + i * product.x_row + block * kBlock, x.data()[i * blocks + block]);
         }
       });
+
+#ifdef TAPESTRY_ONE_ROW
+  // The portable sums keep the packed product, which a test compares with this one.
+  if (product.m == 1 && std::is_same_v<Sums<true>, ByteSums<true>>) {
+    constexpr Size kRows = internal::kTogether;
+    const Size pieces = ceil_div(product.n, kRows);
+    parallel_ranges(
+        pieces, std::max<Size>(1, 16384 / std::max<Size>(1, row_bytes * kRows)), [&](Size begin, Size end) {
+          quantised_one_row<Format>(product.weights, begin * kRows, std::min(end * kRows, product.n),
+                                    x.data(), blocks, product.y);
+        });
+    return;
+  }
+#endif
 
   // A range has at least 16 KB of W, about a microsecond. Long rows are packed in pieces that fit into L1 or L2.
   constexpr Size kPiece = 64, kRangeBytes = 16384;
