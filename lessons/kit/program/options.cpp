@@ -197,8 +197,10 @@ void Lesson::add_flag(const std::string& name, bool& value, const std::string& h
 
 void Lesson::add_filter(const std::string& name, std::filesystem::path& value, const std::string& help) {
   add(name, value, help);
-  filters_.push_back(name);
+  prints_result(name);
 }
+
+void Lesson::prints_result(const std::string& name) { filters_.push_back(name); }
 
 bool Lesson::given(const std::string& name) const { return parser_->app.count(name) > 0; }
 

@@ -86,6 +86,9 @@ class Lesson {
   /// Adds an option for an input file, or "-", that the lesson turns into another file. If it is given, the title is
   /// not printed, so that standard output holds only the result.
   void add_filter(const std::string& name, std::filesystem::path& value, const std::string& help);
+  /// Marks an option after which standard output holds only a result: if it is given, the title is not printed and no
+  /// question waits.
+  void prints_result(const std::string& name);
 
   /// Returns true if the option was on the command line. For use in the body.
   bool given(const std::string& name) const;

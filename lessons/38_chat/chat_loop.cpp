@@ -1,0 +1,184 @@
+#include "lessons/38_chat/chat_loop.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+
+#include "lessons/38_chat/modes.hpp"
+#include "lessons/kit/program/terminal.hpp"
+#include "lessons/kit/text/line_reader.hpp"
+#include "lessons/kit/text/utf8.hpp"
+#include "nn/text/utf8_stream.hpp"
+
+namespace tapestry::lesson38 {
+namespace {
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// Scope in which Ctrl-C sets `interrupted` and does not end the program.
+class CatchInterrupt {
+ public:
+  CatchInterrupt() {
+    interrupted = 0;
+    before_ = std::signal(SIGINT, [](int) { interrupted = 1; });
+  }
+  ~CatchInterrupt() { std::signal(SIGINT, before_); }
+  CatchInterrupt(const CatchInterrupt&) = delete;
+  CatchInterrupt& operator=(const CatchInterrupt&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+std::string trimmed(const std::string& line) {
+  constexpr const char* kSpace = " \t\r";
+  const std::size_t from = line.find_first_not_of(kSpace);
+  return from == line.npos ? "" : line.substr(from, line.find_last_not_of(kSpace) - from + 1);
+}
+
+/// A slash and letters alone are a command; "/tmp is full" is a message.
+bool is_command(const std::string& line) {
+  return line.size() > 1 && line[0] == '/' &&
+         std::all_of(line.begin() + 1, line.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+}  // namespace
+
+Conversation::Conversation(const ChatModel& model, const ChatSettings& settings, Print print, Stop stop)
+    : settings_(settings),
+      print_(std::move(print)),
+      stop_(std::move(stop)),
+      session_(model),
+      format_(chat_template_of(model.file)),
+      sampler_(settings.sampling) {
+  reset();
+}
+
+void Conversation::reset() {
+  session_.reset();
+  unread_.clear();
+  messages_.clear();
+  if (settings_.has_system) messages_.push_back({"system", settings_.system});
+}
+
+/// Appends the message to messages_ and returns the ids that the model must read for it. Returns nothing, and leaves
+/// the conversation as it is, if the message does not fit.
+std::optional<Ids> Conversation::next_ids(const std::string& message) {
+  const ByteLevelBpe& tokenizer = session_.model().tokenizer;
+  const Size context = session_.model().context, for_answer = std::min<Size>(settings_.most, context / 4);
+  const auto fits = [&](Size before, const Ids& ids) {
+    return before + static_cast<Size>(ids.size()) + for_answer <= context;
+  };
+  if (session_.length() > 0) {
+    Ids ids = unread_;
+    const Ids more = chat_ids(tokenizer, format_.render_next(message));
+    ids.insert(ids.end(), more.begin(), more.end());
+    messages_.push_back({"user", message});
+    if (fits(session_.length(), ids)) return ids;
+    messages_.pop_back();
+  }
+  // The whole conversation again, without its oldest turns.
+  std::vector<ChatMessage> kept = messages_;
+  kept.push_back({"user", message});
+  const std::ptrdiff_t first = settings_.has_system ? 1 : 0;
+  Size dropped = 0;
+  Ids ids = chat_ids(tokenizer, format_.render(kept));
+  for (; !fits(0, ids) && static_cast<std::ptrdiff_t>(kept.size()) - first > 2; ++dropped) {
+    kept.erase(kept.begin() + first, kept.begin() + first + 2);  // a message and its answer
+    ids = chat_ids(tokenizer, format_.render(kept));
+  }
+  if (!fits(0, ids)) {
+    print_(fmt::format(
+        "(The message was not sent: with its system message it has {} tokens, and at most {} of the "
+        "context's {} are for messages. Send a shorter one.)\n",
+        ids.size(), context - for_answer, context));
+    return std::nullopt;
+  }
+  if (dropped > 0)
+    print_(fmt::format(
+        "(The conversation is longer than the context of {} tokens, so the model forgets {}. /reset "
+        "starts a new one.)\n",
+        context,
+        dropped == 1 ? "the oldest message and its answer"
+                     : fmt::format("the {} oldest messages and their answers", dropped)));
+  session_.reset();
+  messages_ = std::move(kept);
+  return ids;
+}
+
+void Conversation::say(const std::string& message) {
+  const std::optional<Ids> ids = next_ids(message);
+  if (!ids) return;
+  const ByteLevelBpe& tokenizer = session_.model().tokenizer;
+  Utf8Stream characters;
+  bool stopped = false;
+  const Answer answer = write_answer(session_, *ids, format_, sampler_, settings_.most, [&](std::int64_t id) {
+    print_(safe_text(characters.push(tokenizer.bytes(id))));
+    return !(stopped = stop_());
+  });
+  print_(safe_text(characters.finish()) + "\n");
+  if (stopped) print_("(stopped)\n");
+  if (answer.full)
+    print_(
+        fmt::format("(The context of {} tokens is full, so the answer is cut.)\n", session_.model().context));
+  else if (!answer.ended && !stopped)
+    print_(fmt::format("(The answer is cut after {} tokens; --max allows more.)\n", settings_.most));
+  Ids written = answer.ids;
+  unread_.clear();
+  if (answer.ended)
+    written.pop_back();
+  else
+    unread_ = {answer.ids.back()};
+  if (const auto end = tokenizer.id(format_.end())) unread_.push_back(*end);
+  messages_.push_back({"assistant", tokenizer.decode(written)});
+}
+
+bool Conversation::handle(const std::string& line) {
+  const std::string text = trimmed(line);
+  if (text == "/quit") return false;
+  if (text == "/reset") {
+    reset();
+    print_("(The conversation starts anew.)\n");
+  } else if (is_command(text)) {
+    print_(fmt::format("({} is not a command; the commands are /reset and /quit.)\n", kit::printable(text)));
+  } else if (!text.empty()) {
+    say(line);
+  }
+  return true;
+}
+
+void chat_on_terminal(const ChatSettings& settings) {
+  const ChatModel model =
+      read_chat_model(settings.model_file(), settings.arithmetic_of(settings.greedy), settings.context);
+  const bool interactive = kit::Terminal::of(1).interactive && ::isatty(0) == 1;
+  const auto print = [](std::string_view text) {
+    fmt::print("{}", text);
+    std::fflush(stdout);
+  };
+  Conversation conversation(model, settings, print, [] { return interrupted != 0; });
+  if (interactive)
+    print(
+        "Each line is a message. /reset starts a new conversation, /quit ends the program, Ctrl-C stops an "
+        "answer.\n");
+  kit::LineReader input("-");
+  for (;;) {
+    if (interactive) print("> ");
+    std::optional<std::string> line;
+    try {
+      line = input.next();
+    } catch (const kit::UsageError& error) {  // such as a pasted byte that is not UTF-8
+      if (!interactive) throw;
+      print(fmt::format("({})\n", kit::printable(error.what())));
+      continue;
+    }
+    if (!line) break;
+    const CatchInterrupt scope;
+    if (!conversation.handle(*line)) return;
+  }
+  if (interactive) print("\n");
+}
+
+}  // namespace tapestry::lesson38
