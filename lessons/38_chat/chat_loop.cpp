@@ -45,6 +45,11 @@ bool is_command(const std::string& line) {
          std::all_of(line.begin() + 1, line.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
+/// Writes "> " past the word wrap, which would keep the blank until a word follows.
+void show_prompt() {
+  [[maybe_unused]] const ssize_t written = ::write(STDOUT_FILENO, "> ", 2);  // a lost prompt does no harm
+}
+
 }  // namespace
 
 Conversation::Conversation(const ChatModel& model, const ChatSettings& settings, Print print, Stop stop)
@@ -165,7 +170,7 @@ void chat_on_terminal(const ChatSettings& settings) {
         "answer.\n");
   kit::LineReader input("-");
   for (;;) {
-    if (interactive) print("> ");
+    if (interactive) show_prompt();
     std::optional<std::string> line;
     try {
       line = input.next();
