@@ -109,13 +109,14 @@ TEST_CASE("a conversation beyond the context loses its oldest messages", "[lesso
   CHECK(heard.chat.messages().size() == before.size());
   CHECK(heard.chat.length() == cached);
 
-  heard.output.clear();
-  ChatSettings much = greedy_settings(1000);  // more than the context has
-  Heard other(model, much);
-  other.chat.say("Hello there");
-  if (other.output.find("is full") != std::string::npos) CHECK(other.chat.length() == model.context - 1);
-  other.chat.say("Hello there");  // goes on
-  CHECK(other.chat.length() <= model.context);
+  const Size asked = length({{"system", "Be brief."}, {"user", "What is attention?"}});
+  const ChatModel narrow = tiny(asked * 4 / 3 + 2);
+  Heard cut(narrow, greedy_settings(1000));  // more than the context has
+  cut.chat.say("What is attention?");
+  CHECK_THAT(cut.output, ContainsSubstring("so the answer is cut"));
+  CHECK(cut.chat.length() == narrow.context - 1);  // the end token still fits
+  cut.chat.say("What is attention?");
+  CHECK(cut.chat.messages().size() == 3);  // goes on without the first question
 }
 
 TEST_CASE("lines of a chat are commands or messages", "[lesson38]") {
