@@ -1,0 +1,83 @@
+// 36.2 yarn_ramp: YaRN's frequencies
+// implement, 15 minutes
+//
+// YaRN treats each rotary pair by the number of turns r_i that it makes in the trained length L. A pair with r_i ≥
+// fast keeps its frequency. A pair with r_i ≤ slow is divided by s. Between the two, the share γ_i that is kept
+// grows linearly with r_i:
+//
+//     r_i = L θ_i / 2π,     γ_i = (r_i − slow) / (fast − slow), cut to [0, 1],     θ'_i = γ_i θ_i + (1 − γ_i) θ_i / s
+//
+// Return the new frequencies θ'_i for the given frequencies θ_i, in the same order. slow < fast, and s ≥ 1.
+#include "lessons/grader/answer.hpp"
+
+std::vector<double> yarn_frequencies(const std::vector<double>& thetas, double length, double factor,
+                                     double slow, double fast) {
+  //[ about seven lines
+  //: return not_written_yet();
+  std::vector<double> scaled;
+  for (const double theta : thetas) {
+    const double turns = length * theta / (2 * std::numbers::pi);
+    const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
+    scaled.push_back(kept * theta + (1 - kept) * theta / factor);
+  }
+  return scaled;
+  //]
+}
+
+// hint: How many radians does pair i turn over L positions? And how many turns is that?
+// hint: const double kept = std::clamp((turns − ____) / (____ − ____), 0.0, 1.0)
+// hint: The new frequency is kept · θ + (1 − kept) · ____.
+//
+// wrong: You compare radians with `slow` and `fast`. They are numbers of turns, so divide by 2π.
+// - const double turns = length * theta / (2 * std::numbers::pi);
+// + const double turns = length * theta;
+// wrong: The share is not cut to [0, 1]. Then a very fast pair becomes faster than it was in training.
+// - const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
+// + const double kept = (turns - slow) / (fast - slow);
+// wrong: You divide the fast pairs and keep the slow ones. A slow pair would then reach angles beyond those in
+//   training.
+// - scaled.push_back(kept * theta + (1 - kept) * theta / factor);
+// + scaled.push_back((1 - kept) * theta + kept * theta / factor);
+// wrong: You divide by the width of the ramp without subtracting `slow`. At r_i = slow the share must be 0.
+// - const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
+// + const double kept = std::clamp(turns / (fast - slow), 0.0, 1.0);
+// wrong: You divide every pair by s, also the share that must be kept.
+// - scaled.push_back(kept * theta + (1 - kept) * theta / factor);
+// + scaled.push_back((kept * theta + (1 - kept) * theta) / factor);
+
+//= judge
+#include "lessons/grader/judge/judge.hpp"
+#include "nn/positions/rotary.hpp"
+
+void judge(Judge& judge) {
+  constexpr double kTurn = 2 * std::numbers::pi;
+  judge.claim("keeps a fast pair and divides a slow one", [&] {
+    judge.example("pairs with 8 turns and with 1/2 turn in L = 64, s = 4, slow = 1, fast = 4");
+    judge.same(yarn_frequencies({kTurn / 8, kTurn / 128}, 64, 4, 1, 4), {kTurn / 8, kTurn / 512},
+               "the frequencies");
+  });
+  judge.claim("mixes both between slow and fast", [&] {
+    judge.example("pairs with 2 turns and with 3 turns in L = 64, s = 4, slow = 1, fast = 4");
+    judge.same(yarn_frequencies({kTurn / 32, kTurn * 3 / 64}, 64, 4, 1, 4), {kTurn / 64, kTurn * 9 / 256},
+               "the frequencies");
+  });
+  judge.claim("gives the frequencies of nn/", [&] {
+    judge.each_size({{"pairs", 1, 32}, {"trained length", 1, 4096}},
+                    [&](const Sizes& n) {
+                      const double factor = judge.random().uniform(1, 16),
+                                   slow = judge.random().uniform(0.25, 2);
+                      const double fast = slow + judge.random().uniform(0.5, 32);
+                      const RotaryPositions before(Parent{}, {.head_width = 2 * n[0]}, RotaryOptions{});
+                      const RotaryPositions after(Parent{}, {.head_width = 2 * n[0]},
+                                                  {.scaling = RotaryScaling::yarn,
+                                                   .factor = factor,
+                                                   .trained_length = n[1],
+                                                   .fast = fast,
+                                                   .slow = slow});
+                      judge.same(yarn_frequencies(before.frequencies(2 * n[0]), static_cast<double>(n[1]),
+                                                  factor, slow, fast),
+                                 after.frequencies(2 * n[0]), "the frequencies");
+                    },
+                    {.f32 = false});
+  });
+}

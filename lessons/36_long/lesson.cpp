@@ -1,0 +1,432 @@
+// 36 long: what breaks beyond the trained length, and what does not
+//
+// 20 minutes to read, two minutes to run. Needs lessons 17 (rotary positions), 20 (GPT) and 13 (windows). Afterwards
+// you can say which rotary angles are new to a model in a long text. You can change the frequencies with
+// interpolation, NTK scaling and YaRN, measure what each change is worth before and after a short fine-tuning, and
+// use a sliding window for texts of any length.
+//
+// A language model is trained on texts of some length. Nothing in rotary attention stops it from reading longer
+// texts: the formula takes any position. Does the model still predict well there? And if it does not, what is the
+// cheapest repair?
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numbers>
+
+#include "core/core.hpp"
+#include "lessons/36_long/measure.hpp"
+#include "lessons/36_long/plot.hpp"
+#include "lessons/kit/check/worked_example.hpp"
+#include "lessons/kit/kit.hpp"
+#include "lessons/kit/tensors.hpp"
+#include "optim/adam.hpp"
+#include "optim/clip.hpp"
+#include "optim/schedule.hpp"
+
+using namespace tapestry;
+using namespace tapestry::lesson36;
+
+namespace {
+
+// ---- 1. Rotary pairs that never complete a turn -----------------------------------------------------------
+// Rotary positions (lesson 17) rotate each pair of components of a query or key at position p by the angle p θ_i.
+// The score of a query at p and a key at j then depends on the distance p − j alone: pair i contributes a cosine and
+// a sine of (p − j) θ_i. Our heads have 16 components, so there are eight pairs. With the usual base,
+// θ_i = 10000^{−i/8}, and one full turn takes 2π / θ_i positions, the *wavelength*:
+//
+//     pair                0       1       2       3       4        5       6        7
+//     θ_i                 1    0.32     0.1   0.032    0.01   0.0032   0.001   0.0003
+//     wavelength        6.3    19.9    62.8   198.7   628.3    1,987   6,283   19,869
+//
+// We train on texts of 64 characters. Pairs 0 to 2 complete a turn within 64 positions, so the model has seen all
+// their angles. The other pairs never complete one. For example, pair 3 turns by at most 63 · 0.032 = 1.99 radians,
+// about a third of a turn. At the distance 150 it is at 4.74 radians. There its cosine and sine have values that the
+// model has never seen together, and no weight was ever trained for them.
+//
+// All published repairs change the frequencies, so that a text s times as long needs no new angles. Ours has
+// s = 512 / 64 = 8:
+//
+//     interpolation    θ_i / s for every pair (Chen et al. 2023)
+//     NTK              base · s^{w/(w−2)} in place of base, for w components: pair 0 is unchanged, the slowest pair
+//                      is divided by s, and the others are in between ("NTK-aware", bloc97 2023)
+//     YaRN             pairs that turn often in the trained length keep θ_i, slow ones are divided by s, and a ramp
+//                      between two numbers of turns mixes both (Peng et al. 2023)
+//
+// Interpolation has a price. Two neighbours were 1 radian apart in pair 0, and now they are 1/8 radian apart. So the
+// distances to the nearest characters, which matter most, all look different from those in training. NTK and YaRN
+// keep the fast pairs, which measure these short distances. NTK has a price, too: it divides only the slowest pair by
+// 8. It divides pair 3 by 2.4, so this pair leaves its known angles at 2.4 times the trained length.
+
+/// Frequencies of all pairs of a head after scaling by `s`. YaRN keeps pairs with `fast` turns or more in the trained
+/// length and divides those with `slow` turns or fewer.
+std::vector<double> frequencies_by_hand(RotaryScaling scaling, double s, double slow, double fast) {
+  constexpr double kPairs = kHeadWidth / 2;
+  const double base = scaling == RotaryScaling::ntk ? 10000 * std::pow(s, kPairs / (kPairs - 1)) : 10000;
+  std::vector<double> thetas;
+  for (double i = 0; i < kPairs; ++i) {
+    const double theta = std::pow(base, -i / kPairs);
+    const double turns = kTrained * theta / (2 * std::numbers::pi);
+    const double kept = scaling == RotaryScaling::linear ? 0
+                        : scaling == RotaryScaling::yarn
+                            ? std::clamp((turns - slow) / (fast - slow), 0.0, 1.0)
+                            : 1;
+    thetas.push_back(kept * theta + (1 - kept) * theta / s);
+  }
+  return thetas;
+}
+
+/// Options of nn/ for a scaling from kTrained to kLong. `slow` and `fast` are for YaRN alone.
+RotaryOptions scaled(RotaryScaling scaling, double slow = 1, double fast = 32) {
+  RotaryOptions options{.scaling = scaling, .trained_length = kTrained, .fast = fast, .slow = slow};
+  if (scaling != RotaryScaling::none) options.factor = static_cast<double>(kLong) / kTrained;
+  return options;
+}
+
+void waves(kit::Report& report) {
+  const kit::Question turns =
+      report.ask("full turns",
+                 "A text has 64 characters. How many of the eight pairs complete a full "
+                 "turn in it?",
+                 {"all eight", "five", "three"});
+  const std::vector<double> plain = frequencies_by_hand(RotaryScaling::none, 1, 1, 32);
+  const auto complete = std::count_if(plain.begin(), plain.end(),
+                                      [](double theta) { return theta * kTrained >= 2 * std::numbers::pi; });
+  const auto wavelength = [&](std::size_t i) { return 2 * std::numbers::pi / plain[i]; };
+  kit::check_worked_example(report, "frequencies",
+                            {{plain[1], 0.32},
+                             {plain[2], 0.1},
+                             {plain[3], 0.032},
+                             {plain[4], 0.01},
+                             {plain[5], 0.0032},
+                             {plain[6], 0.001},
+                             {plain[7], 0.0003}});
+  kit::check_worked_example(report, "wavelengths",
+                            {{wavelength(0), 6.3},
+                             {wavelength(1), 19.9},
+                             {wavelength(2), 62.8},
+                             {wavelength(3), 198.7},
+                             {wavelength(4), 628.3},
+                             {wavelength(5), 1987},
+                             {wavelength(6), 6283},
+                             {wavelength(7), 19869}});
+  const double slower = plain[3] / frequencies_by_hand(RotaryScaling::ntk, 8, 1, 32)[3];
+  kit::check_worked_example(report, "pair 3", {{63 * plain[3], 1.99}, {150 * plain[3], 4.74}, {slower, 2.4}});
+  double farthest = 0;
+  for (const RotaryScaling scaling :
+       {RotaryScaling::none, RotaryScaling::linear, RotaryScaling::ntk, RotaryScaling::yarn}) {
+    const RotaryOptions options = scaled(scaling, 0.5, 4);
+    const std::vector<double> by_hand = frequencies_by_hand(scaling, options.factor, 0.5, 4);
+    const std::vector<double> by_nn =
+        RotaryPositions(Parent{}, {.head_width = kHeadWidth}, options).frequencies(kHeadWidth);
+    for (std::size_t i = 0; i < by_hand.size(); ++i)
+      farthest = std::max(farthest, std::abs(by_hand[i] / by_nn[i] - 1));
+  }
+  report.check("the frequencies by hand equal those of nn/, for each scaling", farthest < 1e-12);
+  report.answer(
+      turns, 'c', complete == 3,
+      "Their wavelengths are 6.3, 19.9 and 62.8 characters. The wavelengths of the others are longer "
+      "than the text.");
+}
+
+// ---- 2. Train at 64, test at 512 --------------------------------------------------------------------------
+// The model is a small GPT from lesson 20 with rotary positions: two blocks of width 64. It is trained on the
+// characters of this course's text, in windows of 64 characters. The end of the text is for the tests. There the
+// windows have 512 characters, and we measure the loss at each position.
+
+struct Plan {
+  Size steps, batch, length;  ///< training steps, windows per step, characters per window
+  double rate;                ///< learning rate
+  bool decays;                ///< true: warm-up and cosine decay; false: constant rate
+  std::uint64_t seed;         ///< seed of the windows
+};
+
+void train(LanguageModel& model, const Ids& text, const Plan& plan) {
+  AdamW adam(model.parameters(), {.learning_rate = plan.rate, .beta2 = 0.99, .weight_decay = 0.1});
+  const Size rise = std::max<Size>(1, plan.steps / 20);
+  const Schedule rate =
+      plan.decays ? then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, plan.steps - rise), 0.02))
+                  : constant_rate();
+  kit::Progress progress(plan.steps, {.unit = "characters"});
+  model.train();
+  for (Size step = 1; step <= plan.steps; ++step) {
+    const kit::Random random(plan.seed, static_cast<std::uint64_t>(step));
+    const kit::Windows windows = kit::draw_windows(text, random, plan.batch, plan.length);
+    Tape tape;
+    const Tensor loss = cross_entropy(model(windows.inputs), windows.targets);
+    tape.backward(loss);
+    clip_gradients(model.parameters(), 1.0);
+    adam.step(rate(step));
+    progress.step(loss.item(), static_cast<double>(plan.batch * plan.length));
+  }
+  progress.finish();
+}
+
+// Rotary positions have no weights. So the same trained weights can be loaded into a model with other frequencies, or
+// with a window, and no step of training is needed.
+
+using Model = std::unique_ptr<LanguageModel>;
+
+/// Returns a model that reads with `method` and has the weights of `trained`.
+Model with_method(const Method& method, const LanguageModel& trained) {
+  auto model = std::make_unique<LanguageModel>(model_options(method, trained.output.weight.size(0)));
+  model->load_state(trained.state());
+  return model;
+}
+
+/// The ways to change the frequencies, and one that changes nothing. kYarn has the ramp of the paper, from 1 to 32
+/// turns. kYarnNarrow has a ramp from ½ to 4 turns.
+enum Scaling { kPlain, kLinear, kNtk, kYarn, kYarnNarrow };
+const std::vector<Method> kScalings = {
+    {.name = "as it is", .rotary = scaled(RotaryScaling::none)},
+    {.name = "interpolation by 8", .rotary = scaled(RotaryScaling::linear)},
+    {.name = "NTK by 8", .rotary = scaled(RotaryScaling::ntk)},
+    {.name = "YaRN by 8, ramp 1 to 32", .rotary = scaled(RotaryScaling::yarn)},
+    {.name = "YaRN by 8, ramp 1/2 to 4", .rotary = scaled(RotaryScaling::yarn, 0.5, 4)},
+};
+
+std::vector<Curve> read_longer(const LanguageModel& trained, const kit::Windows& tests,
+                               const kit::Options& options, kit::Report& report) {
+  std::vector<Curve> curves;
+  for (const Method& method : kScalings)
+    curves.push_back({method.name, loss_by_position(*with_method(method, trained), tests)});
+  print_curves("loss at positions, no fine-tuning", curves);
+  draw_curves("Trained at 64 characters, read to 512", curves, options.out / "scalings.svg");
+  const double near = curves[kPlain].in(0);
+  report.at_least("as it is: loss at 256-512 minus loss at 32-64", curves[kPlain].in(3) - near, 1.5, "nats");
+  report.at_most("NTK: loss at 64-128 minus loss as it is at 32-64", curves[kNtk].in(1) - near, 0.45, "nats");
+  report.at_least("NTK: loss at 256-512 minus loss as it is at 32-64", curves[kNtk].in(3) - near, 1.5,
+                  "nats");
+  report.at_least("YaRN, ramp 1/2 to 4: loss at 256-512 minus loss as it is at 32-64",
+                  curves[kYarnNarrow].in(3) - near, 0.5, "nats");
+  report.at_least("interpolation: loss at 32-64 minus loss as it is", curves[kLinear].in(0) - near, 1,
+                  "nats");
+  report.at_least("YaRN, ramp 1 to 32: loss at 32-64 minus loss as it is", curves[kYarn].in(0) - near, 1,
+                  "nats");
+  return curves;
+}
+
+// At seed 1, these are the losses at four ranges of positions:
+//
+//                                  32-64    64-128   128-256   256-512
+//     as it is                     1.385     1.805     3.563     4.000
+//     interpolation by 8           3.891     3.813     3.869     3.860
+//     NTK by 8                     1.528     1.672     1.864     3.432
+//     YaRN by 8, ramp 1 to 32      3.691     3.720     3.743     3.740
+//     YaRN by 8, ramp 1/2 to 4     2.205     2.277     2.364     2.438
+//
+// Read the table from the left. At positions 32 to 64, the model as it is has the lengths that it knows. Its loss
+// grows soon after 64 and is far larger from 128 on. The slow pairs reach angles there that no training text had.
+//
+// NTK scaling costs a little at 32 to 64, holds at 64 to 128, and fails at 256 to 512, although its factor is 8. As
+// we saw, pair 3 leaves its known angles long before.
+//
+// Interpolation and YaRN never reach a new angle, and yet they fail at every length, even within 64. For the weights,
+// the keys are now at wrong distances. YaRN with a ramp from 1 to 32 turns hardly differs from interpolation in our
+// model: the fastest pair makes only 10 turns in 64 characters, so no pair keeps its frequency. That is why we also
+// try a ramp from ½ to 4 turns. It keeps pair 0 and does better, but it fails, too.
+
+// ---- 3. A few steps at the long length --------------------------------------------------------------------
+// The authors of interpolation and YaRN do not use them without training: they fine-tune the model on long texts for
+// a few steps. We do the same, with four windows of 512 characters per step. First we take 25 steps and then 75 more,
+// with four of the methods.
+
+struct Tuned {
+  Curve after_25, after_100;
+};
+
+Tuned fine_tune(const Method& method, const LanguageModel& trained, const Ids& text,
+                const kit::Windows& tests, const kit::Options& options) {
+  const auto model = with_method(method, trained);
+  const auto tune = [&](Size steps, std::uint64_t seed) {
+    train(*model, text, {options.smoke ? 1 : steps, 4, kLong, 5e-4, false, seed});
+    return loss_by_position(*model, tests);
+  };
+  Curve first{method.name + ", 25 steps", tune(25, options.seed + 1000)};
+  return {first, {method.name + ", 100 steps", tune(75, options.seed + 2000)}};
+}
+
+void tune_at_512(const LanguageModel& trained, double near, const Ids& text, const kit::Windows& tests,
+                 const kit::Options& options, kit::Report& report) {
+  const kit::Question shortest = report.ask(
+      "25 steps",
+      "Each method is fine-tuned for 25 steps at 512 characters. Which one has the smallest loss then?",
+      {"the model as it is, because all its angles stay as they were", "interpolation by 8",
+       "YaRN with a ramp from 1/2 to 4 turns"});
+  std::vector<Curve> curves, drawn;
+  std::vector<Tuned> tuned;
+  for (const Scaling scaling : {kPlain, kLinear, kNtk, kYarnNarrow}) {
+    tuned.push_back(fine_tune(kScalings[scaling], trained, text, tests, options));
+    drawn.push_back(tuned.back().after_25);
+    curves.push_back(tuned.back().after_25);
+    curves.push_back(tuned.back().after_100);
+  }
+  print_curves("loss at positions, fine-tuned at 512", curves);
+  draw_curves("After 25 steps of fine-tuning at 512 characters", drawn, options.out / "tuned.svg");
+  const auto early = [&](std::size_t i) { return tuned[i].after_25.in(3); };
+  const auto later = [&](std::size_t i) { return tuned[i].after_100.in(3); };
+  report.at_most("YaRN, 25 steps: loss at 256-512 minus loss at 32-64 before", early(3) - near, 0.3, "nats");
+  report.at_least("as it is, 25 steps: loss at 256-512 minus that of YaRN", early(0) - early(3), 0.5, "nats");
+  report.at_least("as it is: loss at 256-512 after 25 steps minus after 100", early(0) - later(0), 0.3,
+                  "nats");
+  report.at_least("as it is, 100 steps: loss at 256-512 minus that of YaRN", later(0) - later(3), 0.03,
+                  "nats");
+  report.at_least("interpolation, 100 steps: loss at 256-512 minus that as it is", later(1) - later(0), 0.1,
+                  "nats");
+  report.at_least("NTK, 25 steps: loss at 256-512 minus loss at 128-256", early(2) - tuned[2].after_25.in(2),
+                  0.2, "nats");
+  report.answer(
+      shortest, 'c', early(3) < std::min({early(0), early(1), early(2)}),
+      "YaRN keeps the fast pairs and gives the slow ones no new angles. So the model has little to learn "
+      "again.");
+}
+
+// At seed 1, these are the losses after the fine-tuning:
+//
+//                                             32-64    64-128   128-256   256-512
+//     as it is, 25 steps                      1.612     1.776     2.271     2.439
+//     as it is, 100 steps                     1.468     1.545     1.630     1.697
+//     interpolation by 8, 25 steps            2.408     2.346     2.408     2.396
+//     interpolation by 8, 100 steps           1.985     2.014     2.045     2.029
+//     NTK by 8, 25 steps                      1.489     1.575     1.613     2.167
+//     NTK by 8, 100 steps                     1.411     1.499     1.557     1.600
+//     YaRN by 8, ramp 1/2 to 4, 25 steps      1.498     1.561     1.628     1.603
+//     YaRN by 8, ramp 1/2 to 4, 100 steps     1.398     1.486     1.561     1.521
+//
+// 25 steps are enough for YaRN: it comes near the loss that the model had at 64. The model as it is needs more steps
+// to get used to the new angles, and after 100 steps it is still behind. Interpolation changed every distance, so its
+// model has the most to learn again. NTK is good up to 256 after a few steps, and learns the rest more slowly.
+//
+// The model as it is becomes better with each step. So in this experiment, scaling does not lead to a place that
+// training cannot reach. It makes the way shorter.
+
+// ---- 4. A sliding window, with and without a sink ---------------------------------------------------------
+// Another repair leaves the frequencies alone. It hides the keys that are too far: each query sees the last 64 keys
+// only. This is a *sliding window* (Beltagy et al. 2020). Then no distance is above 63, and no angle is new. A cache
+// needs only the last 64 keys and values, however long the text is.
+//
+// In large models, a plain window fails. They learn to give much weight to the first token, which says nothing and
+// serves as a place for weight that no other key needs. Such a token is an *attention sink*. Xiao et al. (2023) keep
+// a few first tokens visible in addition to the window, and the loss is good again. A rule for both:
+
+/// Returns true if query i sees key j.
+bool visible(Size i, Size j, Size window, Size sinks) { return j <= i && (i - j < window || j < sinks); }
+
+// In our program, a kept first token has its true position. So its distance grows with the text, up to 511. (The
+// cache of Xiao et al. counts the positions within the cache instead. We do not try that here.)
+
+void windows(const LanguageModel& trained, const Curve& plain, const kit::Windows& tests,
+             const kit::Options& options, kit::Report& report) {
+  const std::vector<Method> methods = {{.name = "window of 64 keys", .window = 64},
+                                       {.name = "window of 63 keys and 1 sink", .window = 63, .sinks = 1},
+                                       {.name = "window of 60 keys and 4 sinks", .window = 60, .sinks = 4}};
+  const kit::Question sink = report.ask(
+      "one sink",
+      "Our model reads 512 characters with 63 recent keys and the first one. Is its loss smaller "
+      "than with 64 recent keys?",
+      {"yes, the first token is an attention sink", "no, it is larger", "both losses are equal to 0.01"});
+  const Indices few = tests.inputs;
+  const Mask by_hand = Mask::from(kLong, kLong, [](Size i, Size j) { return visible(i, j, 63, 1); });
+  std::vector<Curve> curves{plain};
+  for (const Method& method : methods)
+    curves.push_back({method.name, loss_by_position(*with_method(method, trained), tests)});
+  {
+    const auto masked = with_method({.name = "mask"}, trained), optioned = with_method(methods[1], trained);
+    const Evaluating first(*masked), second(*optioned);
+    const Indices one = kit::rows_of(few, 0, 1);
+    const double farthest = max(abs((*masked)(one, by_hand) - (*optioned)(one))).item();
+    report.check("the rule as a mask gives the logits of nn/'s window with a sink", farthest < 1e-3);
+  }
+  print_curves("loss at positions, no fine-tuning", curves);
+  draw_curves("Sliding windows", curves, options.out / "windows.svg");
+  const double near = plain.in(0);
+  const auto worst = [&](const Curve& curve) { return std::max({curve.in(1), curve.in(2), curve.in(3)}); };
+  report.at_most("window of 64: largest loss beyond 64 minus loss at 32-64", worst(curves[1]) - near, 0.25,
+                 "nats");
+  const double harm = curves[2].in(3) - curves[1].in(3);
+  report.at_least("one sink: loss at 256-512 minus that of the window alone", harm, 0.05, "nats");
+  report.answer(
+      sink, 'b', harm > 0.01,
+      "The small model has no attention sink. It gives the first token some weight at distances that it "
+      "has never seen, and the weight is taken from useful keys.");
+}
+
+// At seed 1, the losses with windows are:
+//
+//                                      32-64    64-128   128-256   256-512
+//     as it is                         1.385     1.805     3.563     4.000
+//     window of 64 keys                1.385     1.485     1.529     1.505
+//     window of 63 keys and 1 sink     1.385     1.551     1.644     1.634
+//     window of 60 keys and 4 sinks    1.385     1.657     1.850     1.823
+//
+// The window holds at every length, without any training. The positions are at different places of the text, so the
+// losses in a row differ a little in any case. But each sink makes the loss larger.
+
+// ---- 5. The weight of the first token ---------------------------------------------------------------------
+// Why does the sink not help? We measure the mean weight of the first token, layer by layer.
+
+void first_token(const LanguageModel& trained, const kit::Windows& tests, const kit::Options& options,
+                 kit::Report& report) {
+  const auto plain = with_method(kScalings[kPlain], trained);
+  const auto sink = with_method({.name = "sink", .window = 63, .sinks = 1}, trained);
+  const std::vector<FirstToken> rows = {
+      {"as it is, queries 32-64", first_token_weight(*plain, tests, 32, 64)},
+      {"as it is, queries 256-512", first_token_weight(*plain, tests, 256, 512)},
+      {"63 keys and a sink, queries 256-512", first_token_weight(*sink, tests, 256, 512)}};
+  draw_first_token(rows, options.out / "first.svg");
+  const auto largest = [](const FirstToken& row) {
+    return *std::max_element(row.by_layer.begin(), row.by_layer.end());
+  };
+  report.at_most("as it is, queries 32-64: largest weight of the first token", 100 * largest(rows[0]), 1.5,
+                 "%");
+  report.at_least("with a sink: this weight at 256-512 ÷ the weight at 32-64",
+                  largest(rows[2]) / largest(rows[0]), 3);
+}
+
+// At seed 1, the first token has these mean weights:
+//
+//                                                layer 1    layer 2
+//     as it is, queries 32-64                     0.0029     0.0010
+//     as it is, queries 256-512                   0.0036     0.0014
+//     63 keys and a sink, queries 256-512         0.0228     0.0691
+//
+// Within the trained length, the first token gets less weight than the average key: with 48 keys, the average is
+// 1/48. So our small model has no sink. With the sink rule, the first token is at distances from 256 on, and its
+// weight there is several times as large as in training. This weight is an accident: the angles at these distances
+// are new. Its value then disturbs the result. A window without sinks avoids this.
+//
+// What to remember. Rotary attention accepts any position, but a pair that never completed a turn in training has
+// angles that are new in a longer text. NTK scaling helps for a short way without training. Interpolation and YaRN
+// need fine-tuning, and with it YaRN needs few steps. A sliding window of the trained length makes no new distance,
+// and it holds at every length. It cannot use anything that is farther away than its blocks can pass on. A sink helps
+// only a model that has learned one.
+//
+// Exercises: lessons/practise 36 (the base of NTK scaling; YaRN's frequencies; a mistake in a cache with a window;
+// turns of the rotary pairs).
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  kit::Lesson program("36_long", "what breaks beyond the trained length, and what does not");
+  program.steps(700, 3);
+  program.takes_data("a UTF-8 text file to train on instead of the course's text");
+  return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
+    report.section("Rotary pairs that never complete a turn");
+    waves(report);
+    report.section("Train at 64, test at 512");
+    const kit::CharCorpus corpus = read_corpus(options);
+    const kit::Windows tests = long_windows(corpus.valid, options.smoke ? 1 : 32);
+    LanguageModel model(model_options(kScalings[kPlain], corpus.characters.size()));
+    model.initialise(options.seed);
+    train(model, corpus.train, {options.steps, 16, kTrained, 5e-3, true, options.seed});
+    const std::vector<Curve> curves = read_longer(model, tests, options, report);
+    report.section("A few steps at the long length");
+    tune_at_512(model, curves[kPlain].in(0), corpus.train, tests, options, report);
+    report.section("A sliding window, with and without a sink");
+    windows(model, curves[kPlain], tests, options, report);
+    report.section("The weight of the first token");
+    first_token(model, tests, options, report);
+  });
+}
