@@ -6,6 +6,7 @@
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/views.hpp"
+#include "core/tensor/create.hpp"
 #include "nn/attention/masking.hpp"
 #include "nn/attention/weight_recorder.hpp"
 
@@ -16,6 +17,30 @@ namespace {
 /// Tiles are faster than plain ops from this many query-key pairs and this many queries on. One query over a
 /// long cache would leave most of a tile empty.
 constexpr Size kWorthTiles = 64 * 64, kWorthQueries = 16;
+
+/// Returns the scores (…, Tq, Tk) plus the scheme's terms for keys at these positions, the last Tq of which are the
+/// queries'. The terms are computed for a text without gaps or repetitions, and gathered from there.
+Tensor add_terms(const Tensor& scores, const PairPositions& scheme, const std::vector<Size>& positions) {
+  const Size queries = scores.size(-2);
+  if (queries == 0) return scores;
+  const Size length = *std::max_element(positions.begin(), positions.end()) + 1;
+  const Size first = *std::min_element(positions.end() - queries, positions.end());
+  const std::optional<ScoreMod> mod = scheme.as_score_mod(length - first, length);
+  if (!mod->defined()) return scores;
+  Dims shape = scores.shape();
+  shape[0] = 1;
+  shape[shape.rank() - 2] = length - first;
+  shape.back() = length;
+  std::vector<Size> rows(positions.end() - queries, positions.end());
+  for (Size& row : rows) row -= first;
+  // The batch axis of size 1 changes places with the gathered axis.
+  const auto gather = [](const Tensor& x, int axis, const std::vector<Size>& from) {
+    const Indices ids(from, {static_cast<Size>(from.size())});
+    return transpose(embedding(transpose(x, 0, axis), ids), 0, axis);
+  };
+  const Tensor terms = mod->by_ops(zeros(shape, scores.dtype()));
+  return scores + gather(gather(terms, -2, rows), -1, positions);
+}
 
 /// Returns the given rows of a mask with a batch axis. Any other mask serves all rows and is returned
 /// unchanged.
@@ -74,11 +99,11 @@ PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const Ma
 }
 
 PreparedKV Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
-                                   Size first) const {
+                                   const TokenPositions& positions) const {
   const Mask live_queries = mask.defined() ? live_queries_of(mask) : Mask{};
   check_strict(live_queries, mask, "mask");
-  return {score_->prepare(positions_ ? positions_->rotate_keys(keys, first) : keys), values, mask,
-          live_queries};
+  const auto rotate = [&](const Tensor& part, Size first) { return positions_->rotate_keys(part, first); };
+  return {score_->prepare(positions_ ? positions.apply(keys, rotate) : keys), values, mask, live_queries};
 }
 
 PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const {
@@ -117,16 +142,41 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
         in_quotes(), *wanted, sink_.defined() ? "sink" : "positions", describe(query), describe(keys), heads);
 }
 
-Tensor Attention::rotated(const Tensor& query, const Mask& live_queries, Size first) const {
+/// Parts that compute with indices of queries or keys in place of positions would be wrong silently.
+void Attention::check_positions(const Tensor& query, const Tensor& keys, const ScoreState& state) const {
+  if (state.positions.empty()) return;
+  const Size count = keys.size(-2), queries = query.size(-2);
+  if (static_cast<Size>(state.positions.size()) != count || queries > count)
+    fail(
+        "[attention{}] positions must be given for each key, and the queries are the last, got {} for {} keys, {} queries",
+        in_quotes(), state.positions.size(), count, queries);
+  const char* const unable = !score_->dot_factor(query) ? "a score that is no dot product"
+                             : score_mod_               ? "a score_mod"
+                             : local_                   ? "a local window"
+                             : positions_ && !positions_->as_score_mod(queries, count)
+                                 ? "a position scheme that is no score_mod"
+                                 : nullptr;
+  if (unable)
+    fail(
+        "[attention{}] tokens must follow one another with {}, got a list of positions; pass one token after another",
+        in_quotes(), unable);
+}
+
+Tensor Attention::rotated(const Tensor& query, const Mask& live_queries, const ScoreState& state) const {
   const Tensor live = zero_masked(live_queries, query);
-  return positions_ ? positions_->rotate_queries(live, first) : live;
+  if (!positions_) return live;
+  const auto rotate = [&](const Tensor& part, Size first) { return positions_->rotate_queries(part, first); };
+  if (state.positions.empty()) return rotate(live, state.step);
+  return TokenPositions({state.positions.end() - query.size(-2), state.positions.end()}).apply(live, rotate);
 }
 
 Tensor Attention::scores_of(const Tensor& query, const PreparedKV& memory, const Mask& pairs,
                             ScoreState& state) const {
   state.mask = pairs;
   Tensor scores = score_->score(query, memory.keys, state);
-  if (positions_) {
+  if (positions_ && !state.positions.empty()) {
+    scores = add_terms(scores, *positions_, state.positions);
+  } else if (positions_) {
     if (const Tensor order = positions_->score(query, scores.size(-1)); order.defined())
       scores = scores + order;
     else if (const auto mod = positions_->as_score_mod(scores.size(-2), scores.size(-1));
@@ -140,7 +190,7 @@ Tensor Attention::scores_of(const Tensor& query, const PreparedKV& memory, const
 Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const PreparedKV& memory,
                                               ScoreState& state) const {
   const auto score = [&](const Mask& mask, const Mask& live_queries, ScoreState& next) {
-    const Tensor asked = rotated(query, live_queries, state.step);
+    const Tensor asked = rotated(query, live_queries, state);
     return ScoredPairs{asked, scores_of(asked, memory, mask, next), mask, live_queries};
   };
   ScoreState after = state;
@@ -178,6 +228,7 @@ Tensor Attention::weights_of(const Tensor& scores, const Mask& pairs) const {
 AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory,
                                       ScoreState& state) const {
   check_heads(query, memory.keys);
+  check_positions(query, memory.keys, state);
   // 1. Score: compare each query with each key.
   const ScoredPairs pairs = score_pairs(query, memory, state);
   // 2. Mask: select the pairs that count. Local attention keeps only those inside a window.
@@ -199,7 +250,8 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
   return {context, weights, window.positions};
 }
 
-std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const PreparedKV& memory) const {
+std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const PreparedKV& memory,
+                                                      const ScoreState& state) const {
   const std::optional<double> factor = score_->dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
   if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor ||
@@ -209,7 +261,7 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const
   AttendOptions options{.scale = factor};
   if (positions_) {
     std::optional<ScoreMod> order = positions_->as_score_mod(queries, keys);
-    if (!order) return {};
+    if (!order || (order->defined() && !state.positions.empty())) return {};
     options.score = *std::move(order);
   }
   if (score_mod_) {
@@ -223,9 +275,10 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const
 
 Tensor Attention::context(const Tensor& query, const PreparedKV& memory, ScoreState& state) const {
   check_heads(query, memory.keys);
-  const std::optional<AttendOptions> options = tiled_options(query, memory);
+  check_positions(query, memory.keys, state);
+  const std::optional<AttendOptions> options = tiled_options(query, memory, state);
   if (!options) return (*this)(query, memory, state).context;
-  const Tensor asked = rotated(query, memory.live_queries, state.step);
+  const Tensor asked = rotated(query, memory.live_queries, state);
   state.step += query.size(-2);
   return attend(asked, memory.keys, memory.values, *options);
 }

@@ -33,6 +33,7 @@
 #include "nn/attention/scores.hpp"
 #include "nn/dropout.hpp"
 #include "nn/positions/scheme.hpp"
+#include "nn/positions/token_positions.hpp"
 
 namespace tapestry {
 
@@ -97,15 +98,17 @@ class Attention : public Module {
   /// Prepares keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none. Throws unless
   /// there is one value for each key.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
-  /// Like prepare(), but does not zero keys and values that no query sees; the caller has done so. The keys are at
-  /// positions `first`, `first` + 1, …
-  PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask, Size first = 0) const;
+  /// Like prepare(), but does not zero keys and values that no query sees; the caller has done so. `positions`
+  /// are those of the keys.
+  PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
+                          const TokenPositions& positions = {}) const;
   /// Like prepare(), with the number of valid keys of each batch row, or of each query.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// Computes attention for query (…, Tq, d_q). If a decoder passes its queries one at a time, `state` carries the data
   /// that some scores and windows need from earlier queries. Without `state`, the first query has index 0. Throws if
-  /// the positions were made for another number of heads.
+  /// the positions were made for another number of heads. With state.positions, throws unless the score is a dot
+  /// product without a score_mod or a window, and the scheme of positions has the form of a score_mod, which is added.
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory) const;
   /// Returns only the context. Calls the tiled kernel attend(), which needs no (Tq, Tk) matrix, if:
@@ -150,9 +153,11 @@ class Attention : public Module {
   /// Returns the weights of the keys, normalised together with the sink if there is one.
   Tensor weights_of(const Tensor& scores, const Mask& pairs) const;
   /// Returns the query, with rows without visible keys set to 0, rotated by the positions.
-  Tensor rotated(const Tensor& query, const Mask& live_queries, Size first) const;
+  Tensor rotated(const Tensor& query, const Mask& live_queries, const ScoreState& state) const;
   /// Returns the options for attend(), or nothing if this call must use plain ops.
-  std::optional<AttendOptions> tiled_options(const Tensor& query, const PreparedKV& memory) const;
+  std::optional<AttendOptions> tiled_options(const Tensor& query, const PreparedKV& memory,
+                                             const ScoreState& state) const;
+  void check_positions(const Tensor& query, const Tensor& keys, const ScoreState& state) const;
   /// In strict mode, throws if a row of `pairs` is empty; `what` is "mask" or "window".
   void check_strict(const Mask& live_queries, const Mask& pairs, const char* what) const;
   void check_heads(const Tensor& query, const Tensor& keys) const;

@@ -1,18 +1,24 @@
 #include "nn/attention/causal_pairs.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <utility>
 
 namespace tapestry {
 
-CausalPairs::CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask)
-    : rule_(rule), queries_(queries), keys_(keys), given_(std::move(mask)) {
+CausalPairs::CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask,
+                         std::vector<Size> positions)
+    : rule_(rule), queries_(queries), keys_(keys), given_(std::move(mask)), positions_(std::move(positions)) {
   if (rule.window < 0 || rule.sinks < 0 || (rule.window == 0 && rule.sinks > 0))
     fail("[pairs] window and sinks must be at least 0, and sinks need a window, got {} and {}", rule.window,
          rule.sinks);
   if (queries < 0 || queries > keys)
     fail("[pairs] the queries must be the last tokens of the keys, got {} queries and {} keys", queries,
          keys);
+  if (!positions_.empty() && (static_cast<Size>(positions_.size()) != keys ||
+                              *std::min_element(positions_.begin(), positions_.end()) < 0))
+    fail("[pairs] positions must be at least 0, one for each of the {} keys, got {} positions from {} on",
+         keys, positions_.size(), *std::min_element(positions_.begin(), positions_.end()));
   if (!given_.defined()) return;
   const auto fits = [&](int back, Size size) {
     const Size got = given_.rank() < back ? 1 : given_.shape().from_back(back);
@@ -25,9 +31,12 @@ CausalPairs::CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mas
 }
 
 bool CausalPairs::sees(Size query, Size key) const {
-  const Size ahead = key - (query + first());
-  if (rule_.causal && ahead > 0) return false;
-  return rule_.window == 0 || std::abs(ahead) < rule_.window || key < rule_.sinks;
+  if (rule_.causal && key > query + first()) return false;
+  const auto position = [this](Size i) {
+    return positions_.empty() ? i : positions_[static_cast<std::size_t>(i)];
+  };
+  const Size ahead = position(key) - position(query + first());
+  return rule_.window == 0 || std::abs(ahead) < rule_.window || position(key) < rule_.sinks;
 }
 
 /// One query at the last key sees every key, unless a window ends before the first one.
@@ -54,7 +63,7 @@ CausalPairs CausalPairs::of_whole_text() const {
         "[pairs] without a mask for the earlier tokens the whole text cannot be computed again, got a mask for {} of {} "
         "tokens; override SelfAttention::next() to use a mask with a cache",
         queries_, keys_);
-  return {rule_, keys_, keys_, given_};
+  return {rule_, keys_, keys_, given_, positions_};
 }
 
 }  // namespace tapestry

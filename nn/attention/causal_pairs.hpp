@@ -1,6 +1,8 @@
 // The visible pairs of self-attention: the causal mask, a sliding window with sinks, and the caller's mask, combined.
 #pragma once
 
+#include <vector>
+
 #include "core/attention/block_mask.hpp"
 #include "core/tensor/values.hpp"
 
@@ -22,12 +24,16 @@ struct PairRule {
 class CausalPairs {
  public:
   /// `mask`, if given, hides more pairs. It broadcasts to (Tq, Tk), (B, Tq, Tk) or (B, heads, Tq, Tk). Throws for a
-  /// rule out of range, for more queries than keys, and for a mask of other queries or keys.
-  CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask = {});
+  /// rule out of range, for more queries than keys, and for a mask of other queries or keys. `positions`, if given,
+  /// has one for each token, for the window and the sinks; each token must then come after those that it may see.
+  CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask = {},
+              std::vector<Size> positions = {});
 
   Size queries() const { return queries_; }        // Tq
   Size keys() const { return keys_; }              // Tk
-  Size first() const { return keys_ - queries_; }  // position of the first query
+  Size first() const { return keys_ - queries_; }  // index of the first query
+  /// Returns the position of each token; empty if it is the token's index.
+  const std::vector<Size>& positions() const { return positions_; }
   /// Returns the caller's mask alone; undefined without one.
   const Mask& given() const { return given_; }
   /// Returns the visible pairs, which broadcast to the scores; undefined if all pairs are visible.
@@ -44,6 +50,7 @@ class CausalPairs {
   PairRule rule_;
   Size queries_, keys_;
   Mask given_;
+  std::vector<Size> positions_;
 };
 
 }  // namespace tapestry

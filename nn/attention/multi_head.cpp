@@ -59,6 +59,13 @@ Tensor keep_live(const Mask& mask, const Tensor& x) {
   return live.defined() ? zero_masked(live.reshape({x.size(0), x.size(1), 1}), x) : x;
 }
 
+ScoreState state_at(const TokenPositions& positions) {
+  ScoreState state;
+  state.step = positions.first();
+  state.positions = positions.list();
+  return state;
+}
+
 void check_input(const Module& layer, const Tensor& x, Size width, const char* what) {
   if (x.rank() != 3 || x.size(2) != width)
     fail("[multi_head{0}] {1} must be (batch, time, {3}), got {2}", layer.in_quotes(), what, describe(x),
@@ -103,7 +110,7 @@ Mask MultiHeadAttention::with_head_axes(const Mask& mask) const {
 }
 
 PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values, const Mask& mask,
-                                       Size first) const {
+                                       const TokenPositions& positions) const {
   check_input(*this, keys, options_.key_width, "keys");
   check_input(*this, values, options_.value_width, "values");
   if (keys.size(0) != values.size(0) || keys.size(1) != values.size(1))
@@ -120,7 +127,7 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
     for_keys = unsqueeze(for_keys, 2);
     for_values = unsqueeze(for_values, 2);
   }
-  PreparedKV memory = attention.prepare_kept(for_keys, for_values, pairs, first);
+  PreparedKV memory = attention.prepare_kept(for_keys, for_values, pairs, positions);
   memory.data = attention.data_of(live);
   return memory;
 }
@@ -159,16 +166,15 @@ Tensor MultiHeadAttention::joined(const Tensor& heads, const Tensor& queries) co
   return output(gate ? contexts * sigmoid((*gate)(queries)) : contexts);
 }
 
-Tensor MultiHeadAttention::context(const Tensor& queries, const PreparedKV& memory, Size first) const {
-  ScoreState state;
-  state.step = first;
+Tensor MultiHeadAttention::context(const Tensor& queries, const PreparedKV& memory,
+                                   const TokenPositions& positions) const {
+  ScoreState state = state_at(positions);
   return joined(attention.context(by_heads(queries, memory), memory, state), queries);
 }
 
 AttentionOutput MultiHeadAttention::operator()(const Tensor& queries, const PreparedKV& memory,
-                                               Size first) const {
-  ScoreState state;
-  state.step = first;
+                                               const TokenPositions& positions) const {
+  ScoreState state = state_at(positions);
   AttentionOutput looked = attention(by_heads(queries, memory), memory, state);
   looked.context = joined(looked.context, queries);
   if (looked.weights.rank() == 5)

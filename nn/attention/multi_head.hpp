@@ -46,8 +46,9 @@ class MultiHeadAttention : public Module {
 
   /// Projects keys (B, Tk, key_width) and values (B, Tk, value_width) and splits them into heads, once for
   /// any number of queries. A mask broadcasts to (Tq, Tk), (B, Tq, Tk) or (B, heads, Tq, Tk). Input rows that
-  /// no query of any head may see have no effect. The keys are at positions `first`, `first` + 1, …
-  PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}, Size first = 0) const;
+  /// no query of any head may see have no effect. `positions` are those of the keys.
+  PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {},
+                     const TokenPositions& positions = {}) const;
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
   /// Returns keys, values and data from earlier calls of prepare(), joined along time, with a mask. The same mask shapes
@@ -55,12 +56,13 @@ class MultiHeadAttention : public Module {
   PreparedKV with_mask(const PreparedKV& memory, const Mask& mask) const;
 
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). For windows and rotary
-  /// positions, the queries are at positions `first`, `first` + 1, …; schemes of distances (Shaw, T5, ALiBi)
-  /// place the last query at the last key. A batch size of 1 is broadcast; any other mismatch of queries and
-  /// memory throws.
-  AttentionOutput operator()(const Tensor& queries, const PreparedKV& memory, Size first = 0) const;
+  /// positions, the queries are at `positions`; schemes of distances (Shaw, T5, ALiBi) place the last query at the
+  /// last key. A list of positions has one for each key, and the queries are the last; Attention has its limits. A
+  /// batch size of 1 is broadcast; any other mismatch of queries and memory throws.
+  AttentionOutput operator()(const Tensor& queries, const PreparedKV& memory,
+                             const TokenPositions& positions = {}) const;
   /// Returns the context alone, in tiles where possible: see Attention::context.
-  Tensor context(const Tensor& queries, const PreparedKV& memory, Size first = 0) const;
+  Tensor context(const Tensor& queries, const PreparedKV& memory, const TokenPositions& positions = {}) const;
   AttentionOutput operator()(const Tensor& queries, const Tensor& keys, const Tensor& values,
                              const Mask& mask = {}) const {
     return (*this)(queries, prepare(keys, values, mask));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/tensor/values.hpp"
 #include "nn/module.hpp"
@@ -23,6 +24,8 @@ struct ScoreState {
   Tensor weights;
   /// Memory of the score, passed on from one call to the next.
   Tensor memory;
+  /// Positions of all keys, the last of which are the queries, where they differ from the indices; empty otherwise.
+  std::vector<Size> positions = {};
 };
 
 /// Base class of all scores: derive from it, and give the class to ScoreFactory::of<S>().

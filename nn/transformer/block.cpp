@@ -49,14 +49,19 @@ Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const Cau
     if (!pairs.given().defined()) own.mask = pairs.for_attend();
     return self.context(x, own);
   }
-  const PreparedKV added = self.prepare(x, x, Mask{}, pairs.first());
+  const std::vector<Size>& positions = pairs.positions();
+  const bool listed = !positions.empty();
+  const PreparedKV added =
+      self.prepare(x, x, Mask{},
+                   listed ? TokenPositions({positions.begin() + pairs.first(), positions.end()})
+                          : TokenPositions(pairs.first()));
   cache->append(added.keys, added.values, added.data);
   PreparedKV all{cache->keys(), cache->values(), {}, {}, cache->data()};
   if (pairs.given().defined())
     all = self.with_mask(all, pairs.mask());
   else
     all.mask = pairs.for_attend();
-  return self.context(x, all, pairs.first());
+  return self.context(x, all, listed ? TokenPositions(positions) : TokenPositions(pairs.first()));
 }
 
 }  // namespace
@@ -131,11 +136,16 @@ Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const Pre
 }
 
 Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory,
-                                    const Mask& mask) const {
+                                    const Mask& mask, const std::vector<Size>& positions) const {
   if (!rule_.causal)
     fail("[block{}] the block must be causal to use a cache; set BlockKind::causal", in_quotes());
+  if (own && !positions.empty())
+    fail(
+        "[block{}] tokens must follow one another with BlockOptions::attention, got a list of positions; pass one "
+        "token after another",
+        in_quotes());
   return run(x, memory, [&](const Tensor& in) {
-    const CausalPairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask);
+    const CausalPairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask, positions);
     return own ? own->next(in, pairs, cache) : attend_to_text(*self, in, pairs, &cache);
   });
 }

@@ -91,6 +91,34 @@ void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
   length_ += added;
 }
 
+void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
+  check_no_tape();
+  Size last = length - 1;
+  for (const Size position : more) {
+    if (length < 0 || position <= last || position >= length_)
+      fail("[cache] kept positions must increase, from {} on and below the length {}, got {} after {}",
+           length, length_, position, last);
+    last = position;
+  }
+  if (length < 0 || length > length_)
+    fail("[cache] length must be from 0 to the number of positions, {}, got {}", length_, length);
+  const Size kept = length + static_cast<Size>(more.size());
+  if (!state_.empty() && kept != length_)
+    fail(
+        "[cache] a state of constant size cannot forget, got {} of {} positions to keep; copy the cache first",
+        kept, length_);
+  Size to = length;
+  for (const Size from : more) {
+    for (const Tensor* store : {&keys_, &values_, &data_}) {
+      if (!store->defined() || from == to) continue;
+      Tensor target = places(*store, to, to + 1);
+      assign(target, places(*store, from, from + 1));
+    }
+    ++to;
+  }
+  length_ = kept;
+}
+
 void KeyValueCache::keep_rows(const std::vector<Size>& rows) {
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   for (Tensor* store : {&keys_, &values_, &data_})

@@ -40,6 +40,10 @@ class KeyValueCache {
   void set_state(std::vector<Tensor> state, Size added);
   /// Returns the state; empty before the first token.
   const std::vector<Tensor>& state() const { return state_; }
+  /// Keeps the first `length` positions, then those in `more`, in this order, and forgets all others. Views change
+  /// with it. Throws unless length ≤ more[0] < more[1] < … < length(), and if a state of constant size would
+  /// have to forget.
+  void keep_positions(Size length, const std::vector<Size>& more = {});
   /// Makes row i the former row rows[i], for a search that copies and drops hypotheses.
   void keep_rows(const std::vector<Size>& rows);
 

@@ -31,7 +31,8 @@ TransformerInput::TransformerInput(Parent parent, const TransformerOptions& opti
     norm.emplace(Parent{*this, "norm"}, options.block.norm, options.block.width, options.block.epsilon);
 }
 
-Tensor TransformerInput::operator()(const Indices& ids, Size first, const Indices& segment_ids) const {
+Tensor TransformerInput::operator()(const Indices& ids, const TokenPositions& at,
+                                    const Indices& segment_ids) const {
   if (ids.rank() != 2)
     fail("[transformer{}] ids must be (batch, time), got {}", in_quotes(), to_string(ids.shape()));
   if (segment_ids.defined() && (!segments || segment_ids.shape() != ids.shape()))
@@ -40,7 +41,8 @@ Tensor TransformerInput::operator()(const Indices& ids, Size first, const Indice
          segments ? "" : "in a model without segments; set TransformerOptions::segments");
   Tensor x = words(ids);
   if (scale_ != 1) x = x * scale_;
-  if (positions) x = (*positions)(x, first);
+  if (positions)
+    x = at.apply(x, [this](const Tensor& part, Size first) { return (*positions)(part, first); });
   if (segments) x = x + (segment_ids.defined() ? (*segments)(segment_ids) : select(segments->weight, 0, 0));
   return dropout(norm ? (*norm)(x) : x);
 }

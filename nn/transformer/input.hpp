@@ -6,6 +6,7 @@
 #include "nn/dropout.hpp"
 #include "nn/embedding.hpp"
 #include "nn/positions/absolute.hpp"
+#include "nn/positions/token_positions.hpp"
 #include "nn/transformer/stack.hpp"
 
 namespace tapestry {
@@ -35,9 +36,9 @@ class TransformerInput : public Module {
  public:
   TransformerInput(Parent parent, const TransformerOptions& options);
 
-  /// ids at positions `first`, `first` + 1, …; `segment_ids` (B, T), by default all 0. Throws for segment ids
+  /// ids at the given positions; `segment_ids` (B, T), by default all 0. Throws for segment ids
   /// of another shape, or in a model without segments.
-  Tensor operator()(const Indices& ids, Size first = 0, const Indices& segment_ids = {}) const;
+  Tensor operator()(const Indices& ids, const TokenPositions& at = {}, const Indices& segment_ids = {}) const;
 
   Embedding words;
   ModulePtr<InputPositions> positions;

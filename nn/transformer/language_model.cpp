@@ -47,8 +47,16 @@ Tensor LanguageModel::operator()(const Indices& ids, const Mask& mask) const {
   return output(stack(input(ids), mask));
 }
 
-Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache, const Mask& mask) const {
-  return output(stack(input(ids, cache.length()), cache, {}, mask));
+Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache, const Mask& mask,
+                                 const std::vector<Size>& positions) const {
+  const Size before = cache.length();
+  if (!positions.empty() && static_cast<Size>(positions.size()) != before + ids.shape().from_back(1))
+    fail(
+        "[language_model] positions must be given for all tokens so far, got {} for {} in the cache and ids {}",
+        positions.size(), before, to_string(ids.shape()));
+  const TokenPositions at = positions.empty() ? TokenPositions(before)
+                                              : TokenPositions({positions.begin() + before, positions.end()});
+  return output(stack(input(ids, at), cache, {}, mask, positions));
 }
 
 std::unique_ptr<AutoregressiveModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {

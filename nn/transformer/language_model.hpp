@@ -19,7 +19,10 @@ class LanguageModel : public Module {
   Tensor operator()(const Indices& ids, const Mask& mask = {}) const;
   /// Same, for tokens that follow those in the cache, which cache() creates. The logits equal those of the
   /// whole text, however it is split. `mask` is for these tokens and all tokens so far, (B, T, length).
-  Tensor operator()(const Indices& ids, StackCache& cache, const Mask& mask = {}) const;
+  /// `positions`, if given, has the position of each token so far; by default it is the token's place in the cache.
+  /// With both, one pass reads a tree of continuations: see VerifiableLanguageModel.
+  Tensor operator()(const Indices& ids, StackCache& cache, const Mask& mask = {},
+                    const std::vector<Size>& positions = {}) const;
   StackCache cache(Size capacity) const { return stack.cache(capacity); }
 
   /// Reads all tokens of the prompt (B, T) but the last, and returns a model that continues from the last:

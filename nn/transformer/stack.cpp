@@ -6,6 +6,10 @@ void StackCache::keep_rows(const std::vector<Size>& rows) {
   for (KeyValueCache& layer : layers) layer.keep_rows(rows);
 }
 
+void StackCache::keep_positions(Size length, const std::vector<Size>& more) {
+  for (KeyValueCache& layer : layers) layer.keep_positions(length, more);
+}
+
 TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOptions& options,
                                    const BlockKind& kind)
     : Module(std::move(parent)), blocks{{*this, "blocks"}, layers, options, kind} {
@@ -34,12 +38,12 @@ Tensor TransformerStack::operator()(Tensor x, const Mask& mask, std::span<const 
 }
 
 Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories,
-                                    const Mask& mask) const {
+                                    const Mask& mask, const std::vector<Size>& positions) const {
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
     fail("[stack{}] the cache must have one layer for each block, got {} blocks and {} layers; use cache()",
          in_quotes(), blocks.size(), cache.layers.size());
   for (Size i = 0; i < blocks.size(); ++i)
-    x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i), mask);
+    x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i), mask, positions);
   return norm ? (*norm)(x) : x;
 }
 

@@ -13,9 +13,10 @@ namespace tapestry {
 struct StackCache {
   std::vector<KeyValueCache> layers;  // one per block
 
-  /// length(): tokens so far; keep_rows(): as in KeyValueCache, for every layer.
+  /// length(): tokens so far; keep_rows() and keep_positions(): as in KeyValueCache, for every layer.
   Size length() const { return layers.empty() ? 0 : layers.front().length(); }
   void keep_rows(const std::vector<Size>& rows);
+  void keep_positions(Size length, const std::vector<Size>& more);
 };
 
 /// x → block → … → block, then a norm if the blocks are pre-norm. Position parameters that a scheme shares
@@ -29,9 +30,10 @@ class TransformerStack : public Module {
   /// x (B, T, width) → (B, T, width). `memories`: keys and values for each block's cross-attention, from
   /// attend_to(), or none.
   Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const PreparedKV> memories = {}) const;
-  /// Same, for tokens that follow those in the cache. The mask is for these queries and all keys so far.
+  /// Same, for tokens that follow those in the cache. The mask is for these queries and all keys so far, and
+  /// `positions` are those of all these keys, as in TransformerBlock.
   Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {},
-                    const Mask& mask = {}) const;
+                    const Mask& mask = {}, const std::vector<Size>& positions = {}) const;
 
   /// Prepares another sequence (B, S, memory_width) for every block, once.
   PoolVector<PreparedKV> attend_to(const Tensor& memory, const ValidLengths& lengths) const;

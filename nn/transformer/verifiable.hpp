@@ -1,0 +1,37 @@
+// A language model for speculative decoding: it reads a tree of guesses in one pass, and forgets the rejected ones.
+#pragma once
+
+#include <vector>
+
+#include "nn/speculative.hpp"
+#include "nn/transformer/language_model.hpp"
+
+namespace tapestry {
+
+/// One text of a LanguageModel, with a tree of continuations (Miao et al. 2024, tree-based parallel decoding). Each
+/// word attends to itself and to its ancestors alone, and its position is its depth in the tree. So the logits of a
+/// word are those of the text that leads to it.
+///     VerifiableLanguageModel target(large);
+///     PromptLookup draft(3, 8);
+///     const Speculated written = speculate(target, draft, prompt, {.max_length = 200});
+/// Words that follow one another work with every model. A tree has the limits of Attention with a list of positions.
+class VerifiableLanguageModel final : public VerifiableModel {
+ public:
+  /// Begins an empty text with room for `capacity` words. The model must outlive this object. Throws unless the model
+  /// is in eval mode.
+  explicit VerifiableLanguageModel(const LanguageModel& model, Size capacity = 64);
+
+  Size length() const override { return cache_.length(); }
+  /// See VerifiableModel. Throws if a tape is active, unless there is at least one word and one parent for each, and
+  /// unless each parent is −1 or comes before its child.
+  Tensor extend(const std::vector<std::int64_t>& words, const std::vector<Size>& parents) override;
+  /// See VerifiableModel. Throws unless the kept words form one text, and for a layer that cannot forget.
+  void keep(Size length, const std::vector<Size>& path) override;
+
+ private:
+  const LanguageModel& model_;
+  StackCache cache_;
+  std::vector<Size> parents_, depths_;  // of each position
+};
+
+}  // namespace tapestry
