@@ -34,6 +34,12 @@ LanguageModel& ready(LanguageModel& model, std::uint64_t seed = 1) {
   return model;
 }
 
+/// A layer of the user's, which knows nothing of positions.
+struct Own : SelfAttention {
+  using SelfAttention::SelfAttention;
+  Tensor operator()(const Tensor& x, const CausalPairs&) const override { return x; }
+};
+
 /// Words and parents of all positions, and the logits of the texts that lead to them by plain passes.
 struct Plain {
   const LanguageModel& model;
@@ -265,13 +271,35 @@ TEST_CASE("a tree of guesses: errors") {
         "[verifiable] the kept words must form one text, got position 2 after 1, among 3 positions");
   CHECK(tree.length() == 3);
 
-  LanguageModel by_shaw(with(shaw(2)));
-  by_shaw.initialise(1);
-  by_shaw.eval();
-  VerifiableLanguageModel chain(by_shaw);
-  chain.extend({1, 2}, {-1, 0});  // words that follow one another work
+  StackCache cache = model.cache(4);
+  const Indices two({1, 2}, {1, 2});
+  CHECK(
+      message_of([&] { model(two, cache, {}, {0}); }) ==
+      "[language_model] positions must be given for all tokens so far, got 1 for 0 in the cache and ids (1,2)");
   CHECK(message_of([&] {
-          chain.extend({3, 4}, {1, 1});
-        }).find("tokens must follow one another with a position scheme that is no score_mod") !=
-        std::string::npos);
+          model(two, cache, {}, {0, -1});
+        }) == "[pairs] positions must be at least 0, one for each of the 2 keys, got 2 positions from -1 on");
+}
+
+TEST_CASE("a layer that computes with places reads a chain and refuses a tree") {
+  TransformerOptions by_shaw = with(shaw(2)), by_function = with(rotary()), own = with(sinusoidal());
+  by_function.block.score = [](const Tensor& q, const Tensor& k) { return matmul(q, transpose(k)); };
+  own.block.attention = self_attention<Own>();
+  const auto refused = [](const TransformerOptions& options) {
+    LanguageModel model(options);
+    model.initialise(1);
+    model.eval();
+    VerifiableLanguageModel text(model);
+    text.extend({1, 2}, {-1, 0});
+    text.extend({3, 4}, {1, 2});
+    text.keep(3, {});
+    return message_of([&] { text.extend({5, 6}, {2, 2}); });
+  };
+  const auto says = [](const std::string& message, const std::string& part) {
+    INFO(message);
+    CHECK(message.find("tokens must follow one another with " + part) != std::string::npos);
+  };
+  says(refused(by_shaw), "a position scheme that is no score_mod");
+  says(refused(by_function), "a score that is no dot product");
+  says(refused(own), "BlockOptions::attention");
 }
