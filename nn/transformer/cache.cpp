@@ -5,7 +5,7 @@
 
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
-#include "core/tape/tape.hpp"
+#include "nn/transformer/cache_store.hpp"
 
 namespace tapestry {
 
@@ -16,21 +16,16 @@ Tensor places(const Tensor& x, Size begin, Size end) { return slice(x, -2, begin
 
 /// Copies x to the positions from `at` on; first enlarges the store if its capacity is below `capacity`.
 void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
-  Dims room = x.shape();
-  room[x.rank() - 2] = capacity;
   if (!store.defined() || store.size(-2) < capacity) {
-    Tensor larger = Tensor::uninitialised(room, x.dtype());
+    Tensor larger = Tensor::uninitialised(detail::with_positions(x, capacity), x.dtype());
     if (store.defined()) {
       Tensor filled = places(larger, 0, at);
       assign(filled, places(store, 0, at));
     }
     store = larger;
   }
-  if (store.shape() != room || store.dtype() != x.dtype())
-    fail("[cache] batch, heads, width and type must stay the same, got {} after {}", describe(x),
-         describe(store));
-  Tensor target = places(store, at, at + x.size(-2));
-  assign(target, x);
+  detail::check_same_rows(x, store);
+  detail::write_positions(store, at, x, 0, x.size(-2));
 }
 
 /// Returns a copy with its own memory. Only the filled positions are copied.
@@ -40,10 +35,6 @@ Tensor copy_of(const Tensor& store, Size filled) {
   Tensor target = places(copy, 0, filled);
   assign(target, places(store, 0, filled));
   return copy;
-}
-
-void check_no_tape() {
-  if (Tape::active()) fail("[cache] a cache must be used without a tape; end the tape's scope first");
 }
 
 }  // namespace
@@ -62,7 +53,7 @@ KeyValueCache::KeyValueCache(const KeyValueCache& other)
 }
 
 void KeyValueCache::append(const Tensor& keys, const Tensor& values, const Tensor& data) {
-  check_no_tape();
+  detail::check_no_tape();
   if (length_ > 0 &&
       (!keys_.defined() || values.defined() != values_.defined() || data.defined() != data_.defined()))
     fail("[cache] each call must append the same parts (keys, values, data), got others than before");
@@ -86,7 +77,7 @@ void KeyValueCache::truncate(Size length) {
 }
 
 void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
-  check_no_tape();
+  detail::check_no_tape();
   state_ = std::move(state);
   length_ += added;
 }
