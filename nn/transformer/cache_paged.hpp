@@ -7,8 +7,8 @@
 
 namespace tapestry {
 
-/// Pages of keys and values for the sequences of one layer. A page holds `page_size` positions. Several sequences may
-/// own a page; a page without owners is reused. The pool must outlive its sequences.
+/// Pages of keys and values for the sequences of one layer. A page holds `page_size` positions. Several sequences
+/// may own a page; a page without owners is reused. The pool must outlive its sequences.
 class PagePool {
  public:
   /// At most `max_pages` pages; 0: no limit. Throws unless page_size is at least 1 and max_pages at least 0.
@@ -41,9 +41,9 @@ class PagePool {
   std::vector<Page> pages_;
 };
 
-/// Keys and values of one sequence: a table with the number of the page of each `page_size` positions. A copy owns the
-/// same pages, so that texts share a prompt. The first append to a shared page copies it (copy on write). For use
-/// without a tape.
+/// Keys and values of one sequence: a table with the number of the page of each `page_size` positions. A copy owns
+/// the same pages, so that texts share a prompt. The first append to a shared page copies it (copy on write). For
+/// use without a tape.
 class PagedCache {
  public:
   /// Starts an empty sequence.
@@ -54,18 +54,19 @@ class PagedCache {
   ~PagedCache();
 
   /// Appends keys (…, T, d_k) and values (…, T, d_v). Throws if keys and values differ in T, if another axis or the
-  /// type differs from those in the pool, if the pool has not enough pages (the cache is then unchanged), or if a tape
-  /// is active.
+  /// type differs from those in the pool, if the pool has not enough pages (the cache is then unchanged), or if a
+  /// tape is active.
   void append(const Tensor& keys, const Tensor& values);
   /// Returns the number of positions.
   Size length() const { return length_; }
   /// Returns the page numbers. Position p is at place p mod page_size of page table()[p / page_size].
   const std::vector<Size>& table() const { return table_; }
-  /// page_keys() and page_values() return the filled positions (…, n, d) of the page at `place` of the table, as views
-  /// of the page.
+  /// page_keys() and page_values() return the filled positions (…, n, d) of the page at `place` of the table, as
+  /// views of the page.
   Tensor page_keys(Size place) const;
   Tensor page_values(Size place) const;
-  /// keys() and values() return all positions (…, length, d), copied from the pages; undefined for an empty sequence.
+  /// keys() and values() return all positions (…, length, d), copied from the pages; undefined for an empty
+  /// sequence.
   Tensor keys() const;
   Tensor values() const;
 

@@ -8,18 +8,18 @@
 
 namespace tapestry {
 
-/// Keys and values of one layer in 8 bits. A row is the key or the value of one head at one position, d numbers x. It is
-/// stored as integers round(x / s) in [−127, 127] and the scale s = max |x| / 127, in f32. So each number that is read
-/// differs from x by at most s / 2, and a row takes d + 4 bytes. For use without a tape.
+/// Keys and values of one layer in 8 bits. A row is the key or the value of one head at one position, d numbers x.
+/// It is stored as integers round(x / s) in [−127, 127] and the scale s = max |x| / 127, in f32. So each number that
+/// is read differs from x by at most s / 2, and a row takes d + 4 bytes. For use without a tape.
 class QuantisedCache {
  public:
-  /// Appends keys (…, T, d_k) and values (…, T, d_v). Throws if keys and values differ in T, if another axis or the type
-  /// differs from before, if a number is not finite, or if a tape is active.
+  /// Appends keys (…, T, d_k) and values (…, T, d_v). Throws if keys and values differ in T, if another axis or the
+  /// type differs from before, if a number is not finite, or if a tape is active.
   void append(const Tensor& keys, const Tensor& values);
   /// Returns the number of positions.
   Size length() const { return keys_.positions; }
-  /// keys() and values() return all positions (…, length, d), computed from the integers in the type that was appended;
-  /// undefined before the first append().
+  /// keys() and values() return all positions (…, length, d), computed from the integers in the type that was
+  /// appended; undefined before the first append().
   Tensor keys() const { return keys_.read(); }
   Tensor values() const { return values_.read(); }
   /// Returns the bytes of all integers and scales.

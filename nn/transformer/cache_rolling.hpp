@@ -18,14 +18,14 @@ class RollingCache {
   RollingCache& operator=(const RollingCache&) = delete;
   ~RollingCache() = default;
 
-  /// Appends keys (…, T, d_k) and values (…, T, d_v). Append one token at a time if each of T queries must see a full
-  /// window. Throws if keys and values differ in T, if another axis or the type differs from before, or if a tape is
-  /// active.
+  /// Appends keys (…, T, d_k) and values (…, T, d_v). Append one token at a time if each of T queries must see a
+  /// full window. Throws if keys and values differ in T, if another axis or the type differs from before, or if a
+  /// tape is active.
   void append(const Tensor& keys, const Tensor& values);
   /// Returns the number of positions appended so far, those that were replaced included.
   Size length() const { return length_; }
-  /// keys() and values() return the stored positions (…, min(length, window), d) in the order of the slots, as views of
-  /// this cache's memory; undefined before the first append().
+  /// keys() and values() return the stored positions (…, min(length, window), d) in the order of the slots, as views
+  /// of this cache's memory; undefined before the first append().
   Tensor keys() const { return filled(keys_); }
   Tensor values() const { return filled(values_); }
   /// Returns the bytes of both rings, which are allocated by the first append().

@@ -13,7 +13,8 @@ namespace {
 LatentOptions checked(const LatentOptions& options, const std::string& name) {
   if (options.width < 1 || options.heads < 1 || options.head_width < 1 || options.rank < 1)
     fail(
-        "[latent_attention{}] width, heads, head_width and rank must be at least 1, got {}, {}, {} and {}; set all four",
+        "[latent_attention{}] width, heads, head_width and rank must be at least 1, got {}, {}, {} and {}; "
+        "set all four",
         name, options.width, options.heads, options.head_width, options.rank);
   if (options.rotary_width < 0 || options.rotary_width % 2 != 0)
     fail("[latent_attention{}] rotary_width must be even and at least 0, got {}; use 0 for no positions",
@@ -102,10 +103,15 @@ Tensor LatentAttention::next(const Tensor& x, const CausalPairs& pairs, KeyValue
   check_input(x);
   cache.append(latents(x, pairs.first()));
   // One key for all heads, [c; rotary key], whose first components serve as value too.
-  const Tensor keys = unsqueeze(cache.keys(), 1), values = slice(keys, -1, 0, options_.rank);
+  const Tensor keys = cache.keys(), values = slice(keys, -1, 0, options_.rank);
   const Tensor absorbed = matmul(content_queries(x), of_heads(key_up.weight, options_.heads));
-  const Tensor sums =
-      attend(with_rotary(absorbed, x, pairs.first()), keys, values, attend_options(pairs));  // (B, H, T, d_c)
+  const Tensor queries = with_rotary(absorbed, x, pairs.first());
+  const AttendOptions how = attend_options(pairs);
+  // The heads of a single token that sees all keys are H queries of the same keys, which is faster than H heads.
+  const bool as_queries = x.size(1) == 1 && !pairs.mask().defined();
+  const Tensor sums =  // (B, H, T, d_c)
+      as_queries ? unsqueeze(attend(squeeze(queries, 2), keys, values, how), 2)
+                 : attend(queries, unsqueeze(keys, 1), unsqueeze(values, 1), how);
   return output(joined(matmul(sums, transpose(of_heads(value_up.weight, options_.heads)))));
 }
 

@@ -21,7 +21,8 @@ struct LatentOptions {
   double base = 10000;  // of the rotary frequencies, as in RotaryOptions
 };
 
-/// For a token x at position t, and head i (equations 9 to 19, without the compression of queries and without biases):
+/// For a token x at position t, and head i (equations 9 to 19, without the compression of queries and without
+/// biases):
 ///     c = W^DKV x                       (d_c), shared by all heads
 ///     k_i = [W^UK_i c; R_t W^KR x]      (d_h + d_R); the rotary part is shared by all heads
 ///     v_i = W^UV_i c                    (d_h)
@@ -29,8 +30,8 @@ struct LatentOptions {
 /// Weights are softmax(q_i · k_i / √(d_h + d_R)), and the result is W^O [Σ w v_1; …; Σ w v_H].
 ///
 /// The cache stores [c; R_t W^KR x], d_c + d_R numbers per token. A cached step uses absorbed matrices: it compares
-/// (W^UK_i)ᵀ W^Q_i x with c, sums the latent vectors, and multiplies the sum by W^UV_i. So it never computes the keys
-/// and values of earlier tokens.
+/// (W^UK_i)ᵀ W^Q_i x with c, sums the latent vectors, and multiplies the sum by W^UV_i. So it never computes the
+/// keys and values of earlier tokens.
 ///     options.block.attention = self_attention<LatentAttention>(LatentOptions{…});
 ///     options.positions = no_positions();
 class LatentAttention : public SelfAttention {

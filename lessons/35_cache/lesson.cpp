@@ -1,0 +1,453 @@
+// 35 cache: the cache is the cost
+//
+// 20 minutes to read, two minutes to run. Needs lessons 20 (the KV cache), 18 (heads) and 17 (rotary positions).
+// Afterwards you can compute the memory that a language model needs for each token of its context, make it
+// smaller with four kinds of attention, and store it in a ring, in pages or in 8 bits.
+//
+// A language model that answers you keeps the keys and values of all tokens of the conversation. For each new
+// token, it reads all of them. With long texts and many users, this *cache* is larger than the weights, and
+// reading it takes most of the time. How small can it be?
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/core.hpp"
+#include "lessons/35_cache/checks.hpp"
+#include "lessons/35_cache/measure.hpp"
+#include "lessons/35_cache/models.hpp"
+#include "lessons/kit/check/by_hand.hpp"
+#include "lessons/kit/check/worked_example.hpp"
+#include "lessons/kit/kit.hpp"
+#include "lessons/kit/tasks/sorting.hpp"
+#include "nn/transformer/cache_paged.hpp"
+#include "nn/transformer/cache_quantised.hpp"
+#include "nn/transformer/cache_rolling.hpp"
+#include "nn/transformer/latent_attention.hpp"
+#include "optim/adam.hpp"
+#include "optim/clip.hpp"
+#include "optim/schedule.hpp"
+
+using namespace tapestry;
+using namespace tapestry::lesson35;
+
+namespace {
+
+// ---- 1. Bytes per token -----------------------------------------------------------------------------------
+// In lesson 20, each head of each block stores one key and one value for each token. Let a model have L blocks
+// with H heads of width d_h, and let one number take b bytes. Then its cache grows with each token by
+//
+//     2 · L · H · d_h · b     bytes
+//
+// Llama 2 7B has 32 blocks with 32 heads of width 128, and 2 bytes per number. A token takes 2 · 32 · 32 · 128 · 2
+// bytes = 0.524 MB. A context of 4,096 tokens takes 2.147 GB. With seven such contexts, the cache takes more
+// memory than the 13.5 GB of the weights.
+//
+// *Grouped-query attention* (GQA; Ainslie et al. 2023) keeps all query heads, but has only G heads of keys and
+// values. Each of them serves H / G query heads. So the cache is smaller by the factor H / G. With G = 1, all
+// query heads share one key head: *multi-query attention* (MQA; Shazeer 2019). The usual attention with G = H is
+// called *multi-head attention* (MHA).
+//
+//     MHA     2 · H · d_h      numbers per token and block
+//     GQA     2 · G · d_h
+//     MQA     2 · d_h
+//
+// Llama 3 8B has the same sizes with G = 8: a token takes 0.131 MB.
+
+double megabytes_per_token(double layers, double key_heads, double head_width, double bytes) {
+  return 2 * layers * key_heads * head_width * bytes / 1e6;
+}
+
+void bytes_by_hand(kit::Report& report) {
+  const double llama2 = megabytes_per_token(32, 32, 128, 2);
+  kit::check_worked_example(
+      report, "megabytes per token, and gigabytes per context",
+      {{llama2, 0.524}, {llama2 * 4096 / 1000, 2.147}, {megabytes_per_token(32, 8, 128, 2), 0.131}});
+  report.check("seven contexts take more than 13.5 GB, six do not",
+               7 * llama2 * 4.096 > 13.5 && 6 * llama2 * 4.096 < 13.5);
+}
+
+// ---- 2. Latent keys ---------------------------------------------------------------------------------------
+// DeepSeek-V2 (2024) shares something else. *Multi-head latent attention* (MLA) computes one small vector
+// c for each token, the *latent vector*. Each head i has its own two matrices, which compute its keys and values
+// from c:
+//
+//     c = W^DKV x             (d_c)       stored
+//     k_i = W^UK_i c          (d_h)       computed from c
+//     v_i = W^UV_i c          (d_h)       computed from c
+//
+// Every head has its own keys and values, and the cache holds d_c numbers. But if we computed all keys and values
+// again at each step, we would save memory and lose time. There is a better way. The score is a product of three
+// factors, and we may choose which two to multiply first:
+//
+//     q_i · (W^UK_i c)  =  ((W^UK_i)ᵀ q_i) · c
+//
+// So we multiply the new query by (W^UK_i)ᵀ, once, and compare the result with the stored vectors. The matrix
+// is *absorbed* into the query. The same works for the values: Σ w W^UV_i c = W^UV_i (Σ w c).
+//
+// Rotary positions do not fit into this scheme. They rotate the key by an angle that depends on its position,
+// and this rotation R_t comes between q_i and W^UK_i. We would have to absorb another matrix for each position.
+// So MLA has a separate *rotary part*: one short key R_t W^KR x for all heads (d_R numbers, stored too), and one
+// short query for each head. The score is the sum of both parts, divided by √(d_h + d_R).
+//
+// The following two functions compute one head, for a whole text x (T, d). Only the second one could use a cache.
+
+struct LatentHead {
+  Tensor q, q_r;    // (T, d_h), (T, d_R), the rotary part already rotated
+  Tensor c, k_r;    // (T, d_c), (T, d_R): what the cache stores
+  Tensor w_k, w_v;  // (d_h, d_c)
+};
+
+Tensor weights_of(const Tensor& content_scores, const LatentHead& h) {
+  const Tensor scores = content_scores + matmul(h.q_r, transpose(h.k_r));
+  const Size time = scores.size(0), width = h.q.size(1) + h.q_r.size(1);
+  return masked_softmax(scores / std::sqrt(static_cast<double>(width)), Mask::causal(time, time));
+}
+
+Tensor read_keys(const LatentHead& h) {
+  const Tensor k = matmul(h.c, transpose(h.w_k)), v = matmul(h.c, transpose(h.w_v));  // of all tokens
+  return matmul(weights_of(matmul(h.q, transpose(k)), h), v);
+}
+
+Tensor read_latents(const LatentHead& h) {
+  const Tensor absorbed = matmul(h.q, h.w_k);  // (T, d_c): each row is (W^UK)ᵀ q
+  return matmul(matmul(weights_of(matmul(absorbed, transpose(h.c)), h), h.c), transpose(h.w_v));
+}
+
+/// x (T, d) → (T, d): all heads with the weights of the layer.
+Tensor latent_attention(Tensor (*read)(const LatentHead&), const LatentAttention& layer, const Tensor& x) {
+  const LatentOptions& sizes = layer.options();
+  const RotaryPositions turn({}, {.head_width = sizes.rotary_width}, {.base = sizes.base});
+  const auto rows = [](const Tensor& w, Size head, Size width) {
+    return slice(w, 0, head * width, (head + 1) * width);
+  };
+  const Tensor c = matmul(x, transpose(layer.down.weight));
+  const Tensor k_r = turn.rotate(matmul(x, transpose(layer.rotary_key->weight)), 0);
+  std::vector<Tensor> heads;
+  for (Size i = 0; i < sizes.heads; ++i) {
+    const Tensor w_q = rows(layer.query.weight, i, sizes.head_width);
+    const Tensor w_qr = rows(layer.rotary_query->weight, i, sizes.rotary_width);
+    heads.push_back(read({matmul(x, transpose(w_q)), turn.rotate(matmul(x, transpose(w_qr)), 0), c, k_r,
+                          rows(layer.key_up.weight, i, sizes.head_width),
+                          rows(layer.value_up.weight, i, sizes.head_width)}));
+  }
+  return matmul(concat(heads, -1), transpose(layer.output.weight));
+}
+
+// With d_c = 4 d_h and d_R = d_h / 2, as in DeepSeek-V2, MLA stores 4.5 d_h numbers for each token and block, for
+// any number of heads.
+
+void check_latents(std::uint64_t seed, kit::Report& report) {
+  const kit::Question groups = report.ask(
+      "latent vectors as heads",
+      "How many key heads has a GQA model whose cache is as large as that of MLA with these sizes?",
+      {"half a head, because MLA stores no keys", "between 2 and 3", "4.5, one for each d_h"});
+  LatentAttention layer({}, {.width = 6, .heads = 2, .head_width = 3, .rank = 4, .rotary_width = 2});
+  layer.initialise(seed, DType::f64);
+  const Tensor x = random_normal({5, 6}, seed, DType::f64);
+  const auto by_nn = [&] { return squeeze(layer(unsqueeze(x, 0), CausalPairs({.causal = true}, 5, 5)), 0); };
+  for (const auto& [name, read] :
+       {std::pair{"MLA with keys", &read_keys}, {"MLA with absorbed matrices", &read_latents}})
+    kit::check_by_hand(
+        report, name, [&, read = read] { return latent_attention(read, layer, x); }, by_nn,
+        layer.parameters(), seed);
+  const ModelSizes sizes;
+  const double heads = static_cast<double>(numbers_per_token(Kind::mla, sizes)) /
+                       static_cast<double>(numbers_per_token(Kind::mqa, sizes));
+  report.figure("numbers per token of MLA ÷ numbers of one key head with its value", heads);
+  report.answer(groups, 'b', heads == 2.25,
+                "A key head stores a key and a value, 2 d_h numbers. 4.5 d_h numbers are 2.25 such heads.");
+}
+
+// ---- 3. Four sorters --------------------------------------------------------------------------------------
+// Do fewer stored numbers make a worse model? We train one model of each kind on the task of lesson 20: sort four
+// to eight digits. The models have two blocks of width 64 and eight heads of width 8, and GQA has two key heads.
+// MLA has d_c = 32 and d_R = 4.
+
+constexpr Size kStrings = 64;
+
+std::unique_ptr<LanguageModel> train_sorter(Kind kind, const kit::Options& options) {
+  auto gpt = std::make_unique<LanguageModel>(model_options(kind, {.vocabulary = kit::kSortSymbols}));
+  gpt->initialise(options.seed);
+  const std::vector<Tensor> weights = gpt->parameters();
+  AdamW adam(weights, {.learning_rate = 3e-3, .weight_decay = 0});
+  const Size rise = std::max<Size>(1, options.steps / 25);
+  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
+  kit::Progress progress(options.steps);
+  for (Size step = 1; step <= options.steps; ++step) {
+    const kit::Random random(options.seed, static_cast<std::uint64_t>(step));
+    const kit::NextTokens batch =
+        kit::draw_sorting(random, options.smoke ? 4 : kStrings, kit::kFewestDigits, kit::kMostDigits, false);
+    Tape tape;
+    const Tensor loss = cross_entropy((*gpt)(batch.inputs), batch.targets);  // forward
+    tape.backward(loss);
+    clip_gradients(weights, 1.0);
+    adam.step(rate(step));
+    progress.step(loss.item());
+  }
+  progress.finish();
+  gpt->eval();
+  return gpt;
+}
+
+std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::Report& report) {
+  const ModelSizes sizes;
+  const Indices text = kit::draw_sorting(kit::Random(options.seed, 3), 16, 8, 8, true).inputs;
+  std::unique_ptr<LanguageModel> grouped;
+  for (const Kind kind : kKinds) {
+    std::unique_ptr<LanguageModel> gpt = train_sorter(kind, options);
+    const std::string name = name_of(kind);
+    report.at_least(name + ": held-out answers with all digits right",
+                    percent_sorted(*gpt, kit::kFewestDigits, options), 99.9, "%");
+    StackCache cache = gpt->cache(1);
+    report.at_most(name + ": relative difference of logits with and without cache",
+                   difference(logits_with_cache(*gpt, text, cache), (*gpt)(text)), 1e-5);
+    const Size tokens = text.count(), formula = sizes.layers * numbers_per_token(kind, sizes) * 4;
+    report.figure(name + ": bytes per token in the cache",
+                  static_cast<double>(bytes_in(cache)) / static_cast<double>(tokens), "bytes");
+    report.check(name + ": the formula gives these bytes", bytes_in(cache) == tokens * formula);
+    if (kind == Kind::gqa) grouped = std::move(gpt);
+  }
+  return grouped;
+}
+
+// With four bytes per number and two blocks, a token takes these bytes in the cache. The program measures them from
+// the tensors of the cache:
+//
+//     MHA   1024        2 · 2 · 8 · 8 numbers
+//     GQA    256        2 · 2 · 2 · 8
+//     MQA    128        2 · 2 · 1 · 8
+//     MLA    288        2 · (32 + 4)
+//
+// Each run checks that every model writes at least 99.9 % of 10,000 held-out answers without a mistake. So on this
+// small task, the smallest cache is good enough. In large models this is not free: Ainslie et al. report that MQA
+// loses some quality, and that GQA loses little. Llama 3, for example, uses GQA.
+//
+// The logits with and without the cache are equal up to rounding, for MLA too, where the cached step uses the
+// absorbed matrices and the step without a cache computes all keys and values.
+
+// ---- 4. A step over any store -----------------------------------------------------------------------------
+// For the rest of the chapter, we keep the GQA model and change the place where keys and values are stored. So
+// we write its step for one new token ourselves. Query heads that share a key head form a group: q has the axes
+// (B, groups, heads per group, 1, d_h), and the keys have 1 in place of the heads per group.
+
+template <class Store>
+Tensor read(const Tensor& q, const Store& store) {
+  const Tensor scores = matmul(q, transpose(store.keys())) / std::sqrt(static_cast<double>(q.size(-1)));
+  return matmul(softmax(scores, -1), store.values());  // no mask: the store has no later tokens
+}
+
+Tensor read(const Tensor& q, const PagedCache& text);  // section 6
+
+// A store needs only append(), keys() and values(). Keys are rotated by their position before they are
+// stored, so the order in which a store returns them does not matter: the softmax and the sum of the values do
+// not depend on it.
+
+/// tokens (B, 1) at `position` → logits (B, 1, V)
+template <class Store>
+Tensor step(const LanguageModel& gpt, const Indices& tokens, Size position, std::vector<Store>& stores) {
+  Tensor x = gpt.input(tokens, position);
+  for (std::size_t layer = 0; layer < stores.size(); ++layer) {
+    const TransformerBlock& block = gpt.stack.blocks[static_cast<Size>(layer)];
+    const MultiHeadOptions& sizes = block.self->options();
+    const RotaryPositions turn({}, {.head_width = sizes.head_width}, {});
+    const Tensor normed = (*block.self_norm)(x);
+    const PreparedKV added = block.self->prepare(normed, normed, Mask{}, position);  // rotated
+    stores[layer].append(added.keys, added.values);
+    const Tensor q = reshape(block.self->query(normed), {x.size(0), sizes.key_heads,
+                                                         sizes.heads / sizes.key_heads, 1, sizes.head_width});
+    const Tensor read_by_heads = read(turn.rotate(q, position), stores[layer]);
+    x = x + block.self->output(reshape(read_by_heads, x.shape()));
+    x = x + (*block.feed_forward)((*block.feed_forward_norm)(x));
+  }
+  return gpt.output((*gpt.stack.norm)(x));
+}
+
+/// Logits (B, T, V) of tokens (B, T) that follow `before` tokens in the stores.
+template <class Store>
+Tensor steps(const LanguageModel& gpt, const Indices& ids, std::vector<Store>& stores, Size before = 0) {
+  std::vector<Tensor> logits;
+  for (Size t = 0; t < ids.shape()[1]; ++t)
+    logits.push_back(step(gpt, ids.columns(t, t + 1), before + t, stores));
+  return concat(logits, 1);
+}
+
+// The plain store is nn/'s KeyValueCache. With it, our step gives the logits of the model.
+
+void check_step(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
+  const Indices text = kit::draw_sorting(kit::Random(options.seed, 7), 8, 8, 8, true).inputs;
+  std::vector<KeyValueCache> stores(2, KeyValueCache(16));
+  report.at_most("our step: relative difference of the logits",
+                 difference(steps(gpt, text, stores), gpt(text)), 1e-5);
+}
+
+// ---- 5. A rolling cache -----------------------------------------------------------------------------------
+// In a *sliding window* (Beltagy et al. 2020), each token attends to the last W tokens only. Then older keys and
+// values are never read again, and a ring with W slots is enough: position p is stored in slot p mod W, where it
+// replaces position p − W. The memory is constant, for any length of the text.
+//
+//     W = 4          slot 0    slot 1    slot 2    slot 3
+//     position 3        0         1         2         3
+//     position 5        4         5         2         3
+
+void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
+  constexpr Size kWindow = 6;
+  const kit::Question window =
+      report.ask("a window of six tokens",
+                 "The sorter was trained with all tokens. Now each token sees only the last six. How many "
+                 "answers of eight digits are right?",
+                 {"almost all, because two blocks see twice as far", "about half", "almost none"});
+  TransformerOptions sizes = model_options(Kind::gqa, {.vocabulary = kit::kSortSymbols});
+  sizes.block.window = kWindow;
+  LanguageModel windowed(sizes);
+  windowed.load_state(gpt.state());
+  windowed.eval();
+  const Indices text = kit::draw_sorting(kit::Random(options.seed, 4), 8, 8, 8, true).inputs;
+  std::vector<RollingCache> rings;
+  for (Size layer = 0; layer < 2; ++layer) rings.emplace_back(kWindow);
+  const Tensor rolled = steps(gpt, text, rings);
+  report.at_most("ring and window: relative difference of the logits", difference(rolled, windowed(text)),
+                 1e-5);
+  report.check("without a window the logits differ", difference(rolled, gpt(text)) > 0.01);
+  StackCache plain = gpt.cache(16);
+  gpt(text, plain);
+  report.figure(
+      "bytes of the rings ÷ bytes of the plain cache after 16 tokens",
+      static_cast<double>(rings[0].bytes() + rings[1].bytes()) / static_cast<double>(bytes_in(plain)));
+  const double right = percent_sorted(windowed, kit::kMostDigits, options);
+  report.figure("answers of eight digits right with the window", right, "%");
+  report.answer(
+      window, 'c', right < 20,
+      "The first digits of the string are outside the window. A model must be trained with the window "
+      "that it is used with.");
+}
+
+// ---- 6. Pages ---------------------------------------------------------------------------------------------
+// A server answers many users at once, and does not know in advance how long each text will be. If it reserves
+// memory for the longest possible text, most of it stays empty. *Paged attention* (Kwon et al. 2023) divides the
+// memory into *pages* of the same number of positions. A text has a table with the numbers of its pages, which
+// may be anywhere in memory. At most the last page of a text is partly empty.
+//
+//     position p   →   page table[p / page size], place p mod page size
+//
+// Attention reads one page after the other.
+
+Tensor read(const Tensor& q, const PagedCache& text) {
+  std::vector<Tensor> scores;
+  const Size pages = static_cast<Size>(text.table().size());
+  for (Size i = 0; i < pages; ++i) scores.push_back(matmul(q, transpose(text.page_keys(i))));
+  const Tensor weights = softmax(concat(scores, -1) / std::sqrt(static_cast<double>(q.size(-1))), -1);
+  Tensor sum = zeros({1}, q.dtype());
+  for (Size i = 0, begin = 0; i < pages; ++i) {
+    const Tensor values = text.page_values(i);
+    sum = sum + matmul(slice(weights, -1, begin, begin + values.size(-2)), values);
+    begin += values.size(-2);
+  }
+  return sum;
+}
+
+// Many texts begin with the same prompt. Their tables can contain the same pages, so the prompt is stored once.
+// When a text is about to write to a page that others use too, it first makes a copy of this page: *copy on
+// write*. Full pages are never written again, so only the last page of the prompt is ever copied.
+
+void page(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
+  constexpr Size kPage = 4, kPrompt = 9;  // eight digits and "=": two full pages and one position
+  const Indices text = kit::draw_sorting(kit::Random(options.seed, 5), 1, 8, 8, true).inputs;
+  std::deque<PagePool> pools;  // one for each block
+  std::vector<PagedCache> first;
+  for (Size layer = 0; layer < 2; ++layer) first.emplace_back(pools.emplace_back(kPage));
+  const Tensor prompt = steps(gpt, text.columns(0, kPrompt), first);
+  std::vector<PagedCache> second = first;  // copies the tables, not the pages
+  report.figure("pages of a block after the prompt, for two texts",
+                static_cast<double>(pools[0].pages_in_use()));
+  // The second text continues with other digits.
+  std::vector<std::int64_t> other = text.to_vector();
+  for (std::size_t i = kPrompt; i < other.size(); ++i) other[i] = 9 - other[i];
+  const Indices changed(other, text.shape());
+  const Tensor one = concat({prompt, steps(gpt, text.columns(kPrompt, 16), first, kPrompt)}, 1);
+  const Tensor two = concat({prompt, steps(gpt, changed.columns(kPrompt, 16), second, kPrompt)}, 1);
+  report.at_most("first text: relative difference of the logits", difference(one, gpt(text)), 1e-5);
+  report.at_most("second text: relative difference of the logits", difference(two, gpt(changed)), 1e-5);
+  report.figure("pages of a block at the end", static_cast<double>(pools[0].pages_in_use()));
+  report.check("2 shared pages and 2 of each text", pools[0].pages_in_use() == 6);
+}
+
+// ---- 7. Eight bits ----------------------------------------------------------------------------------------
+// Finally, we can store each number in fewer bits. For each key and each value of a head, d_h numbers, we store
+// the *scale* s = max |x| / 127 in f32, and the integers round(x / s) from −127 to 127 in one byte each. When
+// attention reads a number, it multiplies the integer by s. The error is at most s / 2.
+//
+// A row takes d_h + 4 bytes in place of 4 d_h. The wider the heads, the less the scale matters: with d_h = 8 the
+// cache shrinks to 12 / 32 of its size, with d_h = 128 to 132 / 512.
+
+void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
+  const kit::NextTokens test = kit::draw_sorting(kit::Random(options.seed, 6), options.smoke ? 4 : 500,
+                                                 kit::kFewestDigits, kit::kMostDigits, true);
+  std::vector<QuantisedCache> stores(2);
+  const Tensor logits = steps(gpt, test.inputs, stores), plain = gpt(test.inputs);
+  const double loss = cross_entropy(plain, test.targets).item();
+  report.figure("loss in f32", loss, "nats");
+  report.at_most("loss in 8 bits − loss in f32", cross_entropy(logits, test.targets).item() - loss, 0.01,
+                 "nats");
+  report.figure("relative difference of the logits", difference(logits, plain));
+  StackCache cache = gpt.cache(16);
+  gpt(test.inputs, cache);
+  const double share =
+      static_cast<double>(stores[0].bytes() + stores[1].bytes()) / static_cast<double>(bytes_in(cache));
+  report.check_quoted("bytes in 8 bits ÷ bytes in f32", share, 0.375, 1e-9);
+}
+
+// ---- 8. Bytes and speed -----------------------------------------------------------------------------------
+// The program measures larger models without training: two blocks of width 512 with eight heads. It draws the
+// size of the cache and the speed of generation against the number of tokens in the cache.
+//
+// The size grows in proportion to the number of tokens. On logarithmic axes, the four curves are parallel, and the
+// distance between two of them is the quotient of their numbers per token. The speed is nearly constant at first,
+// because each step reads all weights. With a long context, each step mainly reads the cache, so fewer stored
+// numbers give more tokens per second.
+//
+// MLA reads little but computes more. A step of MHA needs 2 · d_h multiplications for each head and each token so
+// far, one half for the score and one half for the sum of the values. With absorbed matrices, these are 2 · d_c +
+// d_R. On an accelerator that waits for its memory, this is a good exchange. On a processor that is busy with
+// arithmetic, it is not.
+
+void draw(const kit::Options& options, kit::Report& report) {
+  report.at_least("bytes of MHA ÷ bytes of MLA", measure_kinds(options), 3.5);
+}
+
+// What to remember. The cache stores keys and values of all tokens: 2 · blocks · key heads · head width numbers per
+// token. GQA and MQA have fewer key heads. MLA stores one latent vector, from which each head computes its own keys
+// and values, and absorbs these matrices into queries and results. A ring makes the memory constant, and fits a
+// model with a window. Pages waste little memory and let texts share a prompt, if a page is copied before it is
+// changed. Eight bits change the loss very little.
+//
+// Exercises: lessons/practise 35 (attention over a page table; absorbed matrices; debug copy on write; keys and
+// values in few bits).
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  kit::Lesson program("35_cache", "the cache is the cost");
+  program.steps(2000, 2);
+  return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
+    report.section("Bytes per token");
+    bytes_by_hand(report);
+    report.section("Latent keys");
+    check_latents(options.seed, report);
+    report.section("Four sorters");
+    const std::unique_ptr<LanguageModel> gpt = train_sorters(options, report);
+    report.section("A step over any store");
+    check_step(*gpt, options, report);
+    report.section("A rolling cache");
+    roll(*gpt, options, report);
+    report.section("Pages");
+    page(*gpt, options, report);
+    report.section("Eight bits");
+    quantise(*gpt, options, report);
+    report.section("Bytes and speed");
+    draw(options, report);
+  });
+}
