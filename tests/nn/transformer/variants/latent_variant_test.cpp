@@ -80,15 +80,15 @@ TEST_CASE("latent attention: the cache stores the latent vector and one rotary k
   LatentAttention layer({}, options_of(4));
   layer.initialise(3, DType::f64);
   KeyValueCache cache(2);
-  const Tensor x = normal({2, 70, 8}, 4);
+  const Tensor x = normal({3, 70, 8}, 4);
   const Tensor read = layer.next(x, CausalPairs({.causal = true}, 70, 70), cache);
-  CHECK(cache.keys().shape() == Dims{2, 70, 5 + 4});
+  CHECK(cache.keys().shape() == Dims{3, 70, 5 + 4});
   CHECK_FALSE(cache.values().defined());
   CHECK(apart(slice(cache.keys(), -1, 0, 5), layer.down(x)) == 0);
   CHECK(apart(read, layer(x, CausalPairs({.causal = true}, 70, 70))) < 1e-12);
-  // A mask of each batch row, (B, Tq, Tk): the second row sees its own token alone.
+  // A mask of each batch row, (B, Tq, Tk): all rows but the first see their own token alone.
   const Mask own =
-      Mask::from(2, 9, [](Size row, Size key) { return row == 0 || key == 8; }).reshape({2, 1, 9});
+      Mask::from(3, 9, [](Size row, Size key) { return row == 0 || key == 8; }).reshape({3, 1, 9});
   KeyValueCache short_text(9);
   const Tensor few = slice(x, 1, 0, 9);
   layer.next(slice(few, 1, 0, 8), CausalPairs({.causal = true}, 8, 8), short_text);
@@ -97,6 +97,27 @@ TEST_CASE("latent attention: the cache stores the latent vector and one rotary k
   CHECK(apart(slice(last, 0, 0, 1), slice(slice(all, 0, 0, 1), 1, 8, 9)) < 1e-12);
   const Tensor value = layer.output(layer.value_up(layer.down(slice(few, 1, 8, 9))));
   CHECK(apart(slice(last, 0, 1, 2), slice(value, 0, 1, 2)) < 1e-12);
+}
+
+TEST_CASE("latent attention: a single token with another mask for each head") {
+  LatentAttention layer({}, options_of(4));
+  layer.initialise(3, DType::f64);
+  const Tensor x = normal({3, 9, 8}, 4);
+  // Head 1 of the last token sees every third key.
+  const auto mask = [](Size queries) {
+    return Mask::from(2 * queries, 9,
+                      [=](Size row, Size key) {
+                        const Size i = row % queries + 9 - queries;
+                        return key <= i && (row < queries || i < 8 || key % 3 == 2);
+                      })
+        .reshape({1, 2, queries, 9});
+  };
+  KeyValueCache cache(9);
+  layer.next(slice(x, 1, 0, 8), CausalPairs({.causal = true}, 8, 8), cache);
+  const Tensor last = layer.next(slice(x, 1, 8, 9), CausalPairs({.causal = true}, 1, 9, mask(1)), cache);
+  const Tensor all = layer(x, CausalPairs({.causal = true}, 9, 9, mask(9)));
+  CHECK(apart(last, slice(all, 1, 8, 9)) < 1e-12);
+  CHECK(apart(last, slice(layer(x, CausalPairs({.causal = true}, 9, 9)), 1, 8, 9)) > 1e-3);
 }
 
 TEST_CASE("latent attention: no tokens, no rows, f32") {
