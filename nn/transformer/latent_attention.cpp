@@ -37,13 +37,6 @@ Tensor of_heads(const Tensor& weight, Size heads) {
   return reshape(weight, {heads, weight.size(0) / heads, weight.size(1)});
 }
 
-/// Returns the caller's mask with an axis for the heads, if it has one for the batch alone.
-AttendMask with_head_axis(const CausalPairs& pairs) {
-  if (!pairs.given().defined()) return pairs.for_attend();
-  const Mask mask = pairs.mask();
-  return mask.rank() == 3 ? mask.unsqueeze(1) : mask;
-}
-
 }  // namespace
 
 LatentAttention::LatentAttention(Parent parent, const LatentOptions& options)
@@ -83,7 +76,7 @@ Tensor LatentAttention::with_rotary(const Tensor& content, const Tensor& x, Size
 
 AttendOptions LatentAttention::attend_options(const CausalPairs& pairs) const {
   return {.scale = 1 / std::sqrt(static_cast<double>(options_.head_width + options_.rotary_width)),
-          .mask = with_head_axis(pairs)};
+          .mask = pairs.for_attend()};
 }
 
 Tensor LatentAttention::operator()(const Tensor& x, const CausalPairs& pairs) const {
