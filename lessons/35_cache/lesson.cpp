@@ -1,6 +1,6 @@
 // 35 cache: the cache is the cost
 //
-// 20 minutes to read, two minutes to run. Needs lessons 20 (the KV cache), 18 (heads) and 17 (rotary positions).
+// 20 minutes to read, three minutes to run. Needs lessons 20 (the KV cache), 18 (heads) and 17 (rotary positions).
 // Afterwards you can compute the memory that a language model needs for each token of its context, make it
 // smaller with four kinds of attention, and store it in a ring, in pages or in 8 bits.
 //
@@ -431,7 +431,7 @@ void draw(const kit::Options& options, kit::Report& report) {
 
 int main(int argc, char** argv) {
   kit::Lesson program("35_cache", "the cache is the cost");
-  program.steps(2000, 2);
+  program.steps(4000, 2);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     report.section("Bytes per token");
     bytes_by_hand(report);

@@ -82,7 +82,7 @@ LlamaCache::LlamaCache(Size blocks, Size capacity)
     : blocks_(static_cast<std::size_t>(blocks), KeyValueCache(capacity)) {}
 
 void LlamaCache::truncate(Size length) {
-  for (KeyValueCache& block : blocks_) block.truncate(length);
+  for (KeyValueCache& block : blocks_) block.keep_positions(length);
   length_ = length;
 }
 

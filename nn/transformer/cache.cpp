@@ -69,13 +69,6 @@ Tensor KeyValueCache::keys() const { return keys_.defined() ? places(keys_, 0, l
 Tensor KeyValueCache::values() const { return values_.defined() ? places(values_, 0, length_) : values_; }
 Tensor KeyValueCache::data() const { return data_.defined() ? places(data_, 0, length_) : data_; }
 
-void KeyValueCache::truncate(Size length) {
-  if (length < 0 || length > length_ || !state_.empty())
-    fail("[cache] truncate's length must be from 0 to {} and the layer must have no state, got {} and {}",
-         length_, length, state_.empty() ? "none" : "one");
-  length_ = length;
-}
-
 void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
   detail::check_no_tape();
   state_ = std::move(state);
@@ -83,7 +76,7 @@ void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
 }
 
 void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
-  check_no_tape();
+  detail::check_no_tape();
   Size last = length - 1;
   for (const Size position : more) {
     if (length < 0 || position <= last || position >= length_)

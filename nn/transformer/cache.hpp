@@ -32,9 +32,6 @@ class KeyValueCache {
   Tensor keys() const;
   Tensor values() const;
   Tensor data() const;
-  /// Forgets the positions after the first `length`. Throws for a negative length, one above length(), and a layer with
-  /// a state.
-  void truncate(Size length);
   /// Replaces the state of a layer whose memory has constant size, tensors (B, …), after `added` more tokens.
   /// Throws if a tape is active.
   void set_state(std::vector<Tensor> state, Size added);

@@ -23,7 +23,7 @@ LatentOptions checked(const LatentOptions& options, const std::string& name) {
 }
 
 /// (B, T, H · d) → (B, H, T, d). A view.
-Tensor by_heads(const Tensor& x, Size heads) {
+Tensor split_heads(const Tensor& x, Size heads) {
   return transpose(reshape(x, {x.size(0), x.size(1), heads, x.size(2) / heads}), 1, 2);
 }
 
@@ -67,11 +67,11 @@ Tensor LatentAttention::latents(const Tensor& x, Size first) const {
   return rotary_ ? concat({c, rotary_->rotate((*rotary_key)(x), first)}, -1) : c;
 }
 
-Tensor LatentAttention::content_queries(const Tensor& x) const { return by_heads(query(x), options_.heads); }
+Tensor LatentAttention::content_queries(const Tensor& x) const { return split_heads(query(x), options_.heads); }
 
 Tensor LatentAttention::with_rotary(const Tensor& content, const Tensor& x, Size first) const {
   if (!rotary_) return content;
-  return concat({content, rotary_->rotate(by_heads((*rotary_query)(x), options_.heads), first)}, -1);
+  return concat({content, rotary_->rotate(split_heads((*rotary_query)(x), options_.heads), first)}, -1);
 }
 
 AttendOptions LatentAttention::attend_options(const CausalPairs& pairs) const {
@@ -83,13 +83,13 @@ Tensor LatentAttention::operator()(const Tensor& x, const CausalPairs& pairs) co
   check_input(x);
   const Size rank = options_.rank;
   const Tensor all = latents(x, 0), c = slice(all, -1, 0, rank);
-  Tensor keys = by_heads(key_up(c), options_.heads);
+  Tensor keys = split_heads(key_up(c), options_.heads);
   if (rotary_) {
     const Tensor shared = unsqueeze(slice(all, -1, rank, all.size(2)), 1);  // (B, 1, T, d_R)
     keys = concat({keys, expand(shared, {x.size(0), options_.heads, x.size(1), shared.size(3)})}, -1);
   }
   return output(joined(attend(with_rotary(content_queries(x), x, 0), keys,
-                              by_heads(value_up(c), options_.heads), attend_options(pairs))));
+                              split_heads(value_up(c), options_.heads), attend_options(pairs))));
 }
 
 Tensor LatentAttention::next(const Tensor& x, const CausalPairs& pairs, KeyValueCache& cache) const {
