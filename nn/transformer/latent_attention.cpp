@@ -67,7 +67,9 @@ Tensor LatentAttention::latents(const Tensor& x, Size first) const {
   return rotary_ ? concat({c, rotary_->rotate((*rotary_key)(x), first)}, -1) : c;
 }
 
-Tensor LatentAttention::content_queries(const Tensor& x) const { return split_heads(query(x), options_.heads); }
+Tensor LatentAttention::content_queries(const Tensor& x) const {
+  return split_heads(query(x), options_.heads);
+}
 
 Tensor LatentAttention::with_rotary(const Tensor& content, const Tensor& x, Size first) const {
   if (!rotary_) return content;
