@@ -262,7 +262,7 @@ TEST_CASE("llama: refuses texts that do not fit, and the cache stays as it was")
   CHECK(message_of([&] { model({}, cache); }) == "[llama] a call must have at least one token, got none");
   CHECK(message_of([&] {
           cache.truncate(256);
-        }).starts_with("[cache] truncate's length must be from 0 to 255"));
+        }).starts_with("[cache] length must be from 0 to the number of positions, 255"));
   CHECK_THROWS_AS(cache.truncate(-1), Error);
   CHECK(cache.length() == 255);
   CHECK(model({1}, cache).shape() == Dims{1, 448});
