@@ -9,7 +9,7 @@
 //     q (H, d), c (T, n), w_k (H, d, n), w_v (H, e, n) → (H, e)
 //
 // Derive the same result without computing the keys and values of the T tokens: change the order of the products.
-// Your function must not be slower for it: the judge compares it with keys and values on a long text.
+// The judge looks at the sizes of the tensors that you compute for a long text.
 #include "lessons/grader/answer.hpp"
 
 Tensor read_latents(const Tensor& q, const Tensor& c, const Tensor& w_k, const Tensor& w_v) {
@@ -46,8 +46,8 @@ Tensor read_latents(const Tensor& q, const Tensor& c, const Tensor& w_k, const T
 // + return squeeze(matmul(softmax(matmul(unsqueeze(q, 1), transpose(k)) / root, -1), v), 1);
 
 //= judge
+#include "core/tape/node_info.hpp"
 #include "lessons/grader/judge/judge.hpp"
-#include "lessons/kit/program/stopwatch.hpp"
 
 namespace {
 
@@ -75,13 +75,15 @@ void judge(Judge& judge) {
         });
   });
   judge.claim("computes no keys and values of the tokens", [&] {
+    // Keys and values depend on the matrices, so a tape that differentiates by these records them.
     const Tensor q = random_normal({8, 32}, 1), c = random_normal({2048, 64}, 2),
-                 w_k = random_normal({8, 32, 64}, 3), w_v = random_normal({8, 32, 64}, 4);
-    const double absorbed = kit::fastest(5, [&] { read_latents(q, c, w_k, w_v); });
-    const double keys = kit::fastest(5, [&] { with_keys(q, c, w_k, w_v); });
+                 w_k = variable(random_normal({8, 32, 64}, 3)), w_v = variable(random_normal({8, 32, 64}, 4));
+    Tape tape;
+    read_latents(q, c, w_k, w_v);
+    Size largest = 0;
+    for (std::size_t i = 0; i < tape.size(); ++i) largest = std::max(largest, tape.node(i).shape.count());
     judge.that(
-        2 * absorbed < keys,
-        "on 2,048 tokens your function takes more than half of the time of attention that computes all keys and "
-        "values");
+        largest < 2048 * 32,
+        "on 2,048 tokens your function computes a tensor as large as the keys or the values of a head");
   });
 }
