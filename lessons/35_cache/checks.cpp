@@ -25,6 +25,4 @@ Tensor logits_with_cache(const LanguageModel& gpt, const Indices& ids, StackCach
   return concat(logits, 1);
 }
 
-double difference(const Tensor& a, const Tensor& b) { return kit::largest(a - b) / kit::largest(b); }
-
 }  // namespace tapestry::lesson35

@@ -1,4 +1,4 @@
-// Test of the sorters, and comparison of logits.
+// Test of the sorters, and logits from a cache.
 #pragma once
 
 #include "lessons/kit/kit.hpp"
@@ -13,9 +13,5 @@ double percent_sorted(const LanguageModel& gpt, Size fewest, const kit::Options&
 
 /// Returns the logits (B, T, V) of ids (B, T), computed one token at a time.
 Tensor logits_with_cache(const LanguageModel& gpt, const Indices& ids, StackCache& cache);
-
-/// Returns the largest difference of a and b, relative to the largest number in b, since f32 rounds relative to the
-/// size of a number.
-double difference(const Tensor& a, const Tensor& b);
 
 }  // namespace tapestry::lesson35

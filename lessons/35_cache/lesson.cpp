@@ -1,6 +1,6 @@
 // 35 cache: the cache is the cost
 //
-// 20 minutes to read, three minutes to run. Needs lessons 20 (the KV cache), 18 (heads) and 17 (rotary positions).
+// 20 minutes to read, two minutes to run. Needs lessons 20 (the KV cache), 18 (heads) and 17 (rotary positions).
 // Afterwards you can compute the memory that a language model needs for each token of its context, make it
 // smaller with four kinds of attention, and store it in a ring, in pages or in 8 bits.
 //
@@ -19,6 +19,7 @@
 #include "lessons/35_cache/checks.hpp"
 #include "lessons/35_cache/measure.hpp"
 #include "lessons/35_cache/models.hpp"
+#include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
@@ -204,7 +205,7 @@ std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::R
                     percent_sorted(*gpt, kit::kFewestDigits, options), 99.9, "%");
     StackCache cache = gpt->cache(1);
     report.at_most(name + ": relative difference of logits with and without cache",
-                   difference(logits_with_cache(*gpt, text, cache), (*gpt)(text)), 1e-5);
+                   kit::relative_difference(logits_with_cache(*gpt, text, cache), (*gpt)(text)), 1e-5);
     const Size tokens = text.count(), formula = sizes.layers * numbers_per_token(kind, sizes) * 4;
     report.figure(name + ": bytes per token in the cache",
                   static_cast<double>(bytes_in(cache)) / static_cast<double>(tokens), "bytes");
@@ -281,7 +282,7 @@ void check_step(const LanguageModel& gpt, const kit::Options& options, kit::Repo
   const Indices text = kit::draw_sorting(kit::Random(options.seed, 7), 8, 8, 8, true).inputs;
   std::vector<KeyValueCache> stores(2, KeyValueCache(16));
   report.at_most("our step: relative difference of the logits",
-                 difference(steps(gpt, text, stores), gpt(text)), 1e-5);
+                 kit::relative_difference(steps(gpt, text, stores), gpt(text)), 1e-5);
 }
 
 // ---- 5. A rolling cache -----------------------------------------------------------------------------------
@@ -309,9 +310,9 @@ void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
   std::vector<RollingCache> rings;
   for (Size layer = 0; layer < 2; ++layer) rings.emplace_back(kWindow);
   const Tensor rolled = steps(gpt, text, rings);
-  report.at_most("ring and window: relative difference of the logits", difference(rolled, windowed(text)),
-                 1e-5);
-  report.check("without a window the logits differ", difference(rolled, gpt(text)) > 0.01);
+  report.at_most("ring and window: relative difference of the logits",
+                 kit::relative_difference(rolled, windowed(text)), 1e-5);
+  report.check("without a window the logits differ", kit::relative_difference(rolled, gpt(text)) > 0.01);
   StackCache plain = gpt.cache(16);
   gpt(text, plain);
   report.figure(
@@ -369,8 +370,10 @@ void page(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
   const Indices changed(other, text.shape());
   const Tensor one = concat({prompt, steps(gpt, text.columns(kPrompt, 16), first, kPrompt)}, 1);
   const Tensor two = concat({prompt, steps(gpt, changed.columns(kPrompt, 16), second, kPrompt)}, 1);
-  report.at_most("first text: relative difference of the logits", difference(one, gpt(text)), 1e-5);
-  report.at_most("second text: relative difference of the logits", difference(two, gpt(changed)), 1e-5);
+  report.at_most("first text: relative difference of the logits", kit::relative_difference(one, gpt(text)),
+                 1e-5);
+  report.at_most("second text: relative difference of the logits",
+                 kit::relative_difference(two, gpt(changed)), 1e-5);
   report.figure("pages of a block at the end", static_cast<double>(pools[0].pages_in_use()));
   report.check("2 shared pages and 2 of each text", pools[0].pages_in_use() == 6);
 }
@@ -392,7 +395,7 @@ void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report
   report.figure("loss in f32", loss, "nats");
   report.at_most("loss in 8 bits − loss in f32", cross_entropy(logits, test.targets).item() - loss, 0.01,
                  "nats");
-  report.figure("relative difference of the logits", difference(logits, plain));
+  report.figure("relative difference of the logits", kit::relative_difference(logits, plain));
   StackCache cache = gpt.cache(16);
   gpt(test.inputs, cache);
   const double share =
@@ -431,7 +434,7 @@ void draw(const kit::Options& options, kit::Report& report) {
 
 int main(int argc, char** argv) {
   kit::Lesson program("35_cache", "the cache is the cost");
-  program.steps(4000, 2);
+  program.steps(3000, 2);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     report.section("Bytes per token");
     bytes_by_hand(report);

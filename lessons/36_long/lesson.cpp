@@ -1,6 +1,6 @@
 // 36 long: what breaks beyond the trained length, and what does not
 //
-// 20 minutes to read, two minutes to run. Needs lessons 17 (rotary positions), 20 (GPT) and 13 (windows). Afterwards
+// 20 minutes to read, a minute to run. Needs lessons 17 (rotary positions), 20 (GPT) and 13 (windows). Afterwards
 // you can say which rotary angles are new to a model in a long text. You can change the frequencies with
 // interpolation, NTK scaling and YaRN, measure what each change is worth before and after a short fine-tuning, and
 // use a sliding window for texts of any length.

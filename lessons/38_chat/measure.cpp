@@ -45,10 +45,6 @@ Tensor rotate_halves(const Tensor& x, double base) {
       .rotate(x, 0);
 }
 
-double relative(const Tensor& a, const Tensor& b) {
-  return kit::farthest({reshape(a, b.shape())}, {b}) / kit::largest(b);
-}
-
 /// Returns a matrix of the file in these blocks, or a random one if there is none.
 QuantisedMatrix find_matrix(const Gguf& file, BlockType type, std::uint64_t seed) {
   for (const auto& [name, tensor] : file.tensors)
@@ -153,16 +149,17 @@ Differences compare_blocks(BlockByHand by_hand, Rotate rotate, const ChatModel& 
         return in_f32(model.file, fmt::format("blk.{}.{}.weight", block, name));
       };
       x = by_hand(weights, sizes, turn, x);
-      farthest = std::max(farthest, relative(last(x), trace.states[static_cast<std::size_t>(block)]));
+      farthest = std::max(farthest,
+                          kit::relative_difference(last(x), trace.states[static_cast<std::size_t>(block)]));
     }
     return model.llama.logits_of(last(x));
   };
   Differences found;
   double with_wrong_pairs = 0;
-  found.logits = relative(run(rotate, found.states), logits);
+  found.logits = kit::relative_difference(run(rotate, found.states), logits);
   const Tensor wrong = run(rotate_halves, with_wrong_pairs);
   found.finite = std::isfinite(kit::largest(wrong));
-  found.wrong_pairs = relative(wrong, logits);
+  found.wrong_pairs = kit::relative_difference(wrong, logits);
   report.figure("logits with pairs (i, i + d/2): largest difference ÷ largest logit", found.wrong_pairs);
   return found;
 }
@@ -197,7 +194,8 @@ Rounding compare_products(Decode decode, Product product, const ChatModel& model
   const Ids ids = conversation_ids(model);
   LlamaCache one = model.llama.cache(), other = rounded.cache();
   const Tensor logits = model.llama(ids, one), in_int8 = rounded(ids, other);
-  report.figure("logits in int8: largest difference ÷ largest logit", relative(in_int8, logits));
+  report.figure("logits in int8: largest difference ÷ largest logit",
+                kit::relative_difference(in_int8, logits));
   report.figure("most likely next tokens that are the same",
                 kit::percent_equal(argmax(in_int8), argmax(logits)), "%");
   return found;

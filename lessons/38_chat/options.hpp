@@ -1,4 +1,5 @@
-// What the program can do in addition to the chapter: a chat, one answer, the ids of a text, the loss on a file, and its speed.
+// Options of the program. In addition to the chapter, it offers a chat, one answer, the ids of a text, the loss on a
+// file, and its speed.
 #pragma once
 
 #include <filesystem>

@@ -41,7 +41,7 @@ WrittenAnswer show_answer(const ChatModel& model, const ChatSettings& settings, 
   const Size steps = static_cast<Size>(from_cache.size());
   const Tensor those = slice(at_once, 0, at_once.size(0) - steps, at_once.size(0));
   report.at_most("logits token by token: largest difference from one pass ÷ largest logit",
-                 kit::farthest({stack(from_cache, 0)}, {those}) / kit::largest(those), 1e-4);
+                 kit::relative_difference(stack(from_cache, 0), those), 1e-4);
   return answer;
 }
 

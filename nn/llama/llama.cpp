@@ -8,32 +8,16 @@
 #include "core/ops/join.hpp"
 #include "core/ops/matmul.hpp"
 #include "core/ops/pointwise.hpp"
+#include "core/ops/reduce.hpp"
 #include "core/ops/softmax.hpp"
 #include "core/ops/views.hpp"
 
 namespace tapestry {
 namespace {
 
-/// x / √(mean x² + ε) ⊙ weight for x (T, width) (Zhang & Sennrich 2019, equation 4). Eight sums let the compiler use
-/// registers.
+/// x (T, width) → x / √(mean x² + ε) ⊙ weight (Zhang & Sennrich 2019, equation 4).
 Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
-  constexpr Size kSums = 8;
-  Tensor y = Tensor::uninitialised(x.shape(), DType::f32);
-  const Size width = x.size(-1), rows = x.shape().count(0, x.rank() - 1);
-  const float *from = x.data<float>(), *gain = weight.data<float>();
-  float* to = y.mutable_data<float>();
-  for (Size row = 0; row < rows; ++row, from += width, to += width) {
-    float sums[kSums] = {};
-    Size i = 0;
-    for (; i + kSums <= width; i += kSums)
-      for (Size j = 0; j < kSums; ++j) sums[j] += from[i + j] * from[i + j];
-    for (; i < width; ++i) sums[0] += from[i] * from[i];
-    double sum = 0;
-    for (const float part : sums) sum += static_cast<double>(part);
-    const auto factor = static_cast<float>(1 / std::sqrt(sum / static_cast<double>(width) + epsilon));
-    for (i = 0; i < width; ++i) to[i] = from[i] * factor * gain[i];
-  }
-  return y;
+  return x / sqrt(mean(x * x, {-1}, Keep::yes) + epsilon) * weight;
 }
 
 /// Returns cosines and sines (2, T, pairs) of the angles at positions first … first + T − 1.

@@ -45,7 +45,14 @@ Tensor VerifiableLanguageModel::extend(const std::vector<std::int64_t>& words,
   for (std::size_t i = 0; i < depths.size(); ++i) chain = chain && depths[i] == static_cast<Size>(i);
   const auto count = static_cast<Size>(words.size());
   const Indices ids(words, {1, count});
-  const Tensor logits = chain ? model_(ids, cache_) : model_(ids, cache_, tree_mask(all, count), depths);
+  const Size before = length();
+  Tensor logits;
+  try {
+    logits = chain ? model_(ids, cache_) : model_(ids, cache_, tree_mask(all, count), depths);
+  } catch (...) {
+    cache_.keep_positions(before, {});  // a block may have stored the words before a part refused them
+    throw;
+  }
   parents_ = std::move(all);
   depths_ = std::move(depths);
   return squeeze(logits, 0);

@@ -23,7 +23,7 @@ class VerifiableLanguageModel final : public VerifiableModel {
 
   Size length() const override { return cache_.length(); }
   /// See VerifiableModel. Throws if a tape is active, unless there is at least one word and one parent for each, and
-  /// unless each parent is −1 or comes before its child.
+  /// unless each parent is −1 or comes before its child. If it throws, the text is unchanged.
   Tensor extend(const std::vector<std::int64_t>& words, const std::vector<Size>& parents) override;
   /// See VerifiableModel. Throws unless the kept words form one text, and for a layer that cannot forget.
   void keep(Size length, const std::vector<Size>& path) override;

@@ -6,18 +6,13 @@
 
 #include "core/core.hpp"
 #include "tests/catch.hpp"
+#include "tests/largest_difference.hpp"
 #include "tests/message_of.hpp"
 
 namespace tapestry {
 namespace {
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  double worst = 0;
-  const std::vector<double> x = a.to_vector(), y = b.to_vector();
-  for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
-}
+using test::largest_difference;
 
 TEST_CASE("QuantisedLinear computes what Linear computes with the dequantised weights") {
   for (const Bias with_bias : {Bias::yes, Bias::no}) {

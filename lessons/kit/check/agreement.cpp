@@ -22,6 +22,8 @@ double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
   return most;
 }
 
+double relative_difference(const Tensor& a, const Tensor& b) { return farthest({a}, {b}) / largest(b); }
+
 double percent_equal(const Indices& a, const Indices& b) {
   if (a.shape() != b.shape() || a.count() == 0)
     fail("[percent_equal] shapes must be equal and not empty, got {} and {}", to_string(a.shape()),

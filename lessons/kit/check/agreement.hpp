@@ -18,6 +18,8 @@ double largest(const Tensor& x);
 /// Returns the largest absolute difference between two lists of tensors, with NaN as above. Throws Error if the lists
 /// differ in length.
 double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b);
+/// Returns the largest absolute difference between a and b, divided by the largest absolute value of b.
+double relative_difference(const Tensor& a, const Tensor& b);
 
 /// Returns the gradients of all leaves for one random cotangent of f(), drawn with `seed`.
 template <class F>

@@ -10,11 +10,14 @@
 #include "core/core.hpp"
 #include "core/quantised/blocks.hpp"
 #include "tests/catch.hpp"
+#include "tests/largest_difference.hpp"
 #include "tests/message_of.hpp"
 #include "tests/threads.hpp"
 
 namespace tapestry {
 namespace {
+
+using test::largest_difference;
 
 constexpr BlockType kTypes[] = {BlockType::f32,  BlockType::f16,  BlockType::bf16, BlockType::q8_0,
                                 BlockType::q4_0, BlockType::q4_1, BlockType::q5_0, BlockType::q5_1,
@@ -41,16 +44,6 @@ QuantisedMatrix random_matrix(Size rows, Size columns, BlockType type, std::uint
   return {rows, columns, type, *bytes, bytes};
 }
 
-double largest_difference(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  double worst = 0;
-  const std::vector<double> x = a.to_vector(), y = b.to_vector();
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    const double apart = std::abs(x[i] - y[i]);
-    worst = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(worst, apart);
-  }
-  return worst;
-}
 double largest(const Tensor& a) { return largest_difference(a, zeros(a.shape(), a.dtype())); }
 
 /// A bound of the rounding of x: half a step of each activation, times the weights' magnitudes.

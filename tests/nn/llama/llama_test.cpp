@@ -15,10 +15,12 @@
 #include "core/io/safetensors.hpp"
 #include "nn/text/lines.hpp"
 #include "tests/catch.hpp"
+#include "tests/largest_difference.hpp"
 #include "tests/message_of.hpp"
 #include "tests/threads.hpp"
 
 using namespace tapestry;
+using test::largest_difference;
 using test::message_of;
 
 namespace {
@@ -37,14 +39,6 @@ Tensor reference_logits() { return read_safetensors(kFolder + "reference.safeten
 
 LlamaOptions exact(Size chunk = 256) {
   return {.capacity = 4, .arithmetic = QuantisedArithmetic::f32, .chunk = chunk};
-}
-
-double largest_difference(const Tensor& a, const Tensor& b) {
-  REQUIRE(a.shape() == b.shape());
-  double worst = 0;
-  const std::vector<double> x = a.to_vector(), y = b.to_vector();
-  for (std::size_t i = 0; i < x.size(); ++i) worst = std::max(worst, std::abs(x[i] - y[i]));
-  return worst;
 }
 
 Tensor logits_of(const Llama& model, const Tokens& ids, bool last_only = false) {

@@ -293,7 +293,11 @@ TEST_CASE("a layer that computes with places reads a chain and refuses a tree") 
     text.extend({1, 2}, {-1, 0});
     text.extend({3, 4}, {1, 2});
     text.keep(3, {});
-    return message_of([&] { text.extend({5, 6}, {2, 2}); });
+    const std::string message = message_of([&] { text.extend({5, 6}, {2, 2}); });
+    CHECK(text.length() == 3);  // and no layer has kept a word that was refused
+    const Tensor next = text.extend({5}, {2}), whole = model(Indices({1, 2, 3, 5}, {1, 4}));
+    CHECK(max(abs(squeeze(next, 0) - select(select(whole, 0, 0), 0, 3))).item() < 1e-5);
+    return message;
   };
   const auto says = [](const std::string& message, const std::string& part) {
     INFO(message);
