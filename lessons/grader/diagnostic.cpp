@@ -3,133 +3,80 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "core/io/text.hpp"
+#include "lessons/grader/known_errors.hpp"
 
 namespace tapestry::grader {
 
 namespace {
 
-/// A known compiler message and its explanation. In the pattern, '*' matches any text, '$word' letters, digits and
-/// underscores, '$type' text without quotes, and '$args' text up to a closing bracket and quote. In the sentence, $1,
-/// $2 … are the matches of the pattern's $ words in order.
-struct Known {
-  const char* pattern;  // matches the compiler's message in the C locale, where all quotes are '
+/// A way to crash: its sentence, and the signs of it.
+struct Crash {
   const char* sentence;
+  std::array<std::string_view, 3> reports;  // in a report of AddressSanitizer or of the standard library
+  std::array<std::string_view, 8> traps;    // in a browser's message, in small letters
+  std::array<int, 3> signals;
 };
 
-constexpr Known kKnownErrors[] = {
-    {"expected ';'*", "A semicolon is missing, here or at the end of the line before."},
-    {"expected ','*", "A comma, a semicolon or a closing bracket is missing, here or just before."},
-    {"expected ')'*", "A comma, a semicolon or a closing bracket is missing, here or just before."},
-    {"expected '}'*", "A closing brace } is missing."},
-    {"expected primary-expression*", "An operand is missing here, or there is a bracket too many."},
-    {"expected expression*", "An operand is missing here, or there is a bracket too many."},
-    {"'$word' was not declared in this scope; did you mean '$word'?",
-     "\"$1\" is not known here; did you mean \"$2\"?"},
-    {"use of undeclared identifier '$word'; did you mean '$word'?",
-     "\"$1\" is not known here; did you mean \"$2\"?"},
-    {"'$word' was not declared in this scope*", "\"$1\" is not known here; check its spelling."},
-    {"use of undeclared identifier '$word'*", "\"$1\" is not known here; check its spelling."},
-    {"no return statement in function returning non-void*",
-     "This function returns nothing: a \"return\" is missing."},
-    {"control reaches end of non-void function*", "This function can end without a \"return\"."},
-    {"non-void function does not return a value*", "This function can end without a \"return\"."},
-    {"no matching function for call to '$word($args)'*",
-     "\"$1\" does not take these arguments: ($2). Check their number, order and types."},
-    {"no matching function for call to '$word'*",
-     "\"$1\" does not take these arguments. Check their number, order and types."},
-    {"too few arguments to function *", "This call has too few arguments."},
-    {"too many arguments to function *", "This call has too many arguments."},
-    {"*has no member named '$word'*", "There is no member \".$1\" here; it may be a function, $1(x)."},
-    {"no member named '$word' in *", "There is no member \".$1\" here; it may be a function, $1(x)."},
-    {"could not convert '*' from '$type'* to '$type'*", "This is a $1, but a $2 is needed."},
-    {"cannot convert '$type'* to '$type'*", "This is a $1, but a $2 is needed."},
-    {"no viable conversion from returned value of type '$type' to *'$type'*",
-     "This is a $1, but a $2 is needed."},
-    {"no viable conversion from '$type' to *'$type'*", "This is a $1, but a $2 is needed."},
-    {"narrowing conversion of * from '$type' to '$type'*",
-     "A $1 is not converted to a $2 automatically here; write static_cast<$2>(…)."},
-    {"passing '*' as 'this' argument discards qualifiers*", "This would change something that is const."},
-    {"assignment of read-only*", "This is const and cannot be changed; make a new value instead."},
-    {"assignment of member*", "This is const and cannot be changed; make a new value instead."},
-    {"call of overloaded '$word(*' is ambiguous*",
-     "The library also has a function \"$1\"; give yours another name."},
-    {"call to '$word' is ambiguous*", "The library also has a function \"$1\"; give yours another name."},
-    {"redefinition of '$type'*", "\"$1\" is defined twice."},
-    {"no match for 'operator$type' (operand types are '$type'* and '$type'*",
-     "There is no \"$2 $1 $3\"; an operand has the wrong type."},
-    {"no match for 'operator$type'*", "There is no operator$1 for this type."},
+constexpr Crash kCrashes[] = {
+    {"An index is outside a std::vector or std::array.", {"__n < this->size()"}, {}, {}},
+    {"The first or last element of an empty container is read.", {"!this->empty()"}, {}, {}},
+    {"Memory beyond the end of an array is read or written.",
+     {"heap-buffer-overflow", "stack-buffer-overflow", "global-buffer-overflow"},
+     {},
+     {}},
+    {"An index is outside a std::vector.", {"container-overflow"}, {}, {}},
+    {"Freed memory is used: a reference outlives its object.", {"heap-use-after-free"}, {}, {}},
+    {"A variable is used after its block has ended: a reference outlives its variable.",
+     {"stack-use-after"},
+     {},
+     {}},
+    {"A function calls itself without end.",
+     {"stack-overflow"},
+     {"maximum call stack size exceeded", "too much recursion"},
+     {}},
+    {"It uses too much memory; look for something that keeps growing.",
+     {"hard rss limit exhausted"},
+     {"out of memory", "maximum memory size exceeded", "allocation failed"},
+     {}},
+    {"Invalid memory is used: a null pointer, or an index far out of range.",
+     {"SEGV"},
+     {"memory access out of bounds", "out of bounds memory access", "index out of bounds",
+      "indirect call to null", "null function or function signature mismatch",
+      "indirect call signature mismatch", "call_indirect", "table index is out of bounds"},
+     {SIGSEGV, SIGBUS}},
+    {"An integer is divided by 0, or a result is too large for its integer type.",
+     {"AddressSanitizer: FPE"},
+     {"divide by zero", "division by zero", "integer overflow", "divide result unrepresentable",
+      "float unrepresentable in integer range", "out of bounds trunc operation"},
+     {SIGFPE}},
+    {"An assertion of the standard library failed.", {"Assertion"}, {}, {}},
+    {"It stopped itself: by abort(), an uncaught exception, or a failed check.",
+     {"AddressSanitizer: ABRT", "AddressSanitizer: ILL"},
+     {"unreachable", "aborted"},
+     {SIGABRT, SIGILL, SIGTRAP}},
 };
 
-/// Returns the end of the text that a pattern's $ word of this kind matches from `at` on.
-std::size_t end_of_word(std::string_view kind, std::string_view text, std::size_t at) {
-  if (kind == "$args") return std::min(text.find(")'", at), text.size());
-  if (kind == "$type") return std::min(text.find('\'', at), text.size());
-  while (at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '_')) ++at;
-  return at;
+template <std::size_t N>
+bool has_any(std::string_view text, const std::array<std::string_view, N>& signs) {
+  return std::any_of(signs.begin(), signs.end(),
+                     [&](std::string_view s) { return !s.empty() && text.find(s) != text.npos; });
 }
 
-/// Returns the words that the pattern's $ words match, or nothing if the message does not match. It takes time linear
-/// in the message for each '*' and does not recurse, since messages of 60 KB occur.
-std::optional<std::vector<std::string>> words_of_match(std::string_view pattern, std::string_view text) {
-  std::vector<std::string> words, words_at_star;
-  std::size_t p = 0, at = 0, star = std::string_view::npos, star_at = 0;
-  while (true) {
-    if (p == pattern.size() && at == text.size()) return words;
-    bool goes_on = false;
-    if (p < pattern.size() && pattern[p] == '*') {
-      if (p + 1 == pattern.size()) return words;
-      star = ++p, star_at = at, words_at_star = words;
-      continue;
-    }
-    if (p < pattern.size() && pattern[p] == '$') {
-      const std::string_view kind = pattern.substr(p, 5);  // $word, $type, $args
-      const std::size_t end = end_of_word(kind, text, at);
-      goes_on = end > at || kind == "$args";
-      if (goes_on) words.emplace_back(text.substr(at, end - at));
-      p += 5, at = end;
-    } else if (p < pattern.size() && at < text.size() && pattern[p] == text[at]) {
-      goes_on = true;
-      ++p, ++at;
-    }
-    if (goes_on) continue;
-    // Backtrack to the last '*', which takes one more character.
-    if (star == std::string_view::npos || star_at >= text.size()) return std::nullopt;
-    p = star, at = ++star_at, words = words_at_star;
-  }
-}
-
-/// Removes namespaces: tapestry::Tensor becomes Tensor, as the learner writes it.
-std::string plain(std::string text) {
-  for (const char* prefix : {"tapestry::grader::", "tapestry::", "std::__cxx11::"})
-    for (std::size_t at; (at = text.find(prefix)) != std::string::npos;) text.erase(at, std::strlen(prefix));
-  return text;
-}
-
-/// Returns the text for display, cut to 400 characters, since the names of template arguments can fill 60 KB.
-std::string shortened(const std::string& text) { return printable(plain(text.substr(0, 4000)), 400); }
+std::string crashed(std::string_view how) { return fmt::format("It crashed ({}).", how); }
 
 std::string in_plain_words(const std::string& message) {
-  for (const Known& known : kKnownErrors) {
-    const auto words = words_of_match(known.pattern, message);
-    if (!words) continue;
-    std::string sentence;
-    for (const char* c = known.sentence; *c != 0; ++c)
-      if (*c == '$')
-        sentence += shortened((*words)[static_cast<std::size_t>(*++c - '1')]);
-      else
-        sentence += *c;
-    return sentence;
-  }
-  return shortened(message);
+  const std::string known = known_error(message);
+  return known.empty() ? shortened(message) : known;
 }
 
 /// A parsed line "path:line:column: kind: message"; `line` is 0 for other lines.
@@ -152,7 +99,7 @@ Remark remark_in(const std::string& line) {
   for (std::size_t colon = line.find(": "); colon != std::string::npos; colon = line.find(": ", colon + 1)) {
     const std::size_t begin = line.find_first_not_of(' ', colon + 1);
     if (begin == std::string::npos) break;
-    for (const char* kind : {"fatal error", "error", "note", "warning", "required from here"}) {
+    for (const char* kind : {"fatal error", "error", "note", "warning", "required from"}) {
       if (line.compare(begin, std::strlen(kind), kind) != 0) continue;
       Remark remark{line.substr(0, colon), kind, line.substr(begin + std::strlen(kind)), 0};
       const int last = take_number(remark.path), before = take_number(remark.path);
@@ -164,43 +111,123 @@ Remark remark_in(const std::string& line) {
   return {};
 }
 
+/// Returns the operator under the caret, or "". `source` is the line that the compiler quotes, `carets` the next one.
+std::string operator_at(const std::string& source, const std::string& carets) {
+  std::size_t column = carets.find('^'), at = 0;
+  if (column == std::string::npos || carets.find_first_not_of(" |~^") != std::string::npos) return "";
+  for (; at < source.size(); ++at)
+    if ((static_cast<unsigned char>(source[at]) & 0xc0) != 0x80 && column-- == 0)
+      break;  // a character in UTF-8
+  constexpr std::string_view kSigns = "+-*/%^&|<>=!";
+  if (at >= source.size() || kSigns.find(source[at]) == kSigns.npos) return "";
+  const char next = at + 1 < source.size() ? source[at + 1] : ' ';
+  const bool doubled = next == source[at] && kSigns.substr(6, 4).find(next) != kSigns.npos;  // && || << >>
+  return source.substr(at, doubled || next == '=' ? 2 : 1);
+}
+
+/// Returns why a function is not chosen for a call, as an error's message would say it, or "" if a note is about
+/// something else. A reason that is not understood is returned as it is.
+std::string reason_in(const std::string& note) {
+  const bool clang = note.starts_with("candidate ") && note.find("ot viable: ") != std::string::npos;
+  const bool gcc =
+      note.starts_with("candidate expects ") || note.starts_with("no known conversion for argument ");
+  const bool ignored =
+      note.starts_with("candidate template ignored") || note.starts_with("template argument deduction");
+  if (!clang && !gcc) return ignored ? note : "";
+  // "requires at least 2 arguments, but 1 was provided", "requires single argument 'a', but no arguments were
+  // provided", "expects 2 arguments, 1 provided"
+  const std::size_t comma = note.find(", ");
+  if (comma == std::string::npos || !note.ends_with(" provided")) return note;
+  const auto number = [](std::string_view text) {
+    const std::size_t digit = text.find_first_of("0123456789");
+    if (digit != text.npos) return std::atoi(std::string(text.substr(digit, 9)).c_str());
+    return text.find("no arguments") != text.npos ? 0 : 1;  // a single argument
+  };
+  const std::size_t needs = std::min({note.find("requires "), note.find("expects "), note.find("allows ")});
+  if (needs > comma) return note;
+  const std::string_view all = note;
+  return number(all.substr(comma)) < number(all.substr(needs, comma - needs)) ? "too few arguments to it"
+                                                                              : "too many arguments to it";
+}
+
+/// The first error in a compiler's output, and what its notes say of it.
+struct FirstError {
+  std::string message, path;
+  int line = 0;
+  int led_from = 0;               // line of the answer that led to an error elsewhere
+  bool led_from_judge = false;    // the judge's source led to it
+  int noted = 0;                  // line of the answer that a note names
+  std::set<std::string> reasons;  // why functions are not chosen, as sentences
+
+  std::string sentence() const {
+    const bool call = message.starts_with("no matching ");
+    return call && reasons.size() == 1 && *reasons.begin() != "" ? *reasons.begin() : in_plain_words(message);
+  }
+};
+
+FirstError first_error(const std::string& output, const std::string& answer, const std::string& judge) {
+  FirstError first;
+  std::istringstream lines(output);
+  for (std::string line, previous; std::getline(lines, line); previous = line) {
+    const Remark remark = remark_in(line);
+    if (remark.line == 0) {
+      // Clang does not name the operator in its message, but points to it.
+      if (first.message.starts_with("invalid operands to binary expression (") &&
+          first.message.ends_with("')"))
+        if (const std::string sign = operator_at(previous, line); !sign.empty())
+          first.message += fmt::format(": operator '{}'", sign);
+      continue;
+    }
+    // A text without its closing quotation mark is a warning first, and an error about what follows.
+    const bool error = remark.kind == "error" || remark.kind == "fatal error" ||
+                       remark.message.starts_with("missing terminating ");
+    const bool warning = remark.kind == "warning" && !error, found = !first.message.empty();
+    if (found && (error || warning)) break;
+    if (warning) first = {};
+    if (error) first.message = remark.message, first.path = remark.path, first.line = remark.line;
+    // The places that required a template, from the innermost on: GCC lists them before the error, Clang after it.
+    if (found ? remark.message.ends_with(" requested here") : remark.kind == "required from") {
+      if (remark.path == answer && first.led_from == 0) first.led_from = remark.line;
+      if (remark.path == judge) first.led_from_judge = true;
+    }
+    if (!found || remark.kind != "note") continue;
+    if (remark.path == answer && first.noted == 0) first.noted = remark.line;
+    // GCC suggests std::vector for vector in a note.
+    if (remark.message.starts_with("'std::") && first.message.ends_with(" was not declared in this scope"))
+      first.message += fmt::format("; did you mean {}?", remark.message);
+    if (const std::string reason = reason_in(remark.message); !reason.empty())
+      first.reasons.insert(known_error(reason));  // "" among them: one reason is not known
+  }
+  return first;
+}
+
+/// Returns the name of the first symbol that the linker does not find, or "".
+std::string undefined_symbol(const std::string& output) {
+  for (const auto& [sign, end] : {std::pair{"undefined reference to `", '\''}, {"undefined symbol: ", '\n'}})
+    if (const std::size_t at = output.find(sign); at != std::string::npos) {
+      const std::size_t name = at + std::strlen(sign);
+      return output.substr(name, output.find(end, name) - name);
+    }
+  return "";
+}
+
 }  // namespace
 
 Diagnostic compile_error(const std::string& output, const std::filesystem::path& answer,
                          const std::filesystem::path& judge) {
-  std::istringstream lines(output);
-  std::string line, first, first_path;
-  int before = 0;  // line of a "required from here", which comes before its error
-  while (std::getline(lines, line)) {
-    const Remark remark = remark_in(line);
-    if (remark.line == 0) continue;
-    const bool error = remark.kind == "error" || remark.kind == "fatal error";
-    if (remark.path == answer.string()) {
-      if (error && first.empty()) return {remark.line, in_plain_words(remark.message)};
-      if (!first.empty() && first_path != judge.string()) return {remark.line, in_plain_words(first)};
-      if (!error && first.empty()) before = remark.line;
-    }
-    if (error && first.empty()) {
-      first = remark.message;
-      first_path = remark.path;
-      if (before > 0) return {before, in_plain_words(first)};
-    }
+  const FirstError first = first_error(output, answer.string(), judge.string());
+  if (!first.message.empty()) {
+    if (first.path == answer.string()) return {first.line, first.sentence()};
+    if (first.path != judge.string() && (first.led_from > 0 || !first.led_from_judge))
+      return {first.led_from, first.sentence()};
+    return {first.noted,
+            fmt::format("The checks cannot call what you wrote ({}); restore the names, arguments and types "
+                        "of the starting file.",
+                        first.sentence())};
   }
-  if (first_path == judge.string())
-    return {0,
-            fmt::format(
-                "The checks cannot call what you wrote ({}); restore the names, arguments and types of the "
-                "starting file.",
-                in_plain_words(first))};
-  if (!first.empty()) return {0, in_plain_words(first)};
-  constexpr std::string_view kUndefined = "undefined reference to `";
-  if (const std::size_t at = output.find(kUndefined); at != std::string::npos) {
-    const std::size_t name = at + kUndefined.size();
-    return {0, fmt::format("\"{}\" is declared and used, but never defined.",
-                           shortened(output.substr(name, output.find('\'', name) - name)))};
-  }
-  std::istringstream again(output);
-  std::getline(again, line);
+  if (const std::string symbol = undefined_symbol(output); !symbol.empty())
+    return {0, fmt::format("\"{}\" is declared and used, but never defined.", shortened(symbol))};
+  const std::string line = output.substr(0, output.find('\n'));
   return {0, line.empty() ? "The compiler does not say why." : "The compiler says: " + shortened(line)};
 }
 
@@ -215,29 +242,21 @@ Diagnostic crash(const std::string& output, int signal, const std::filesystem::p
     if (at == std::string::npos || line.find_first_not_of(' ') != line.find('#')) continue;
     diagnostic.line = std::atoi(line.c_str() + at + place.size());
   }
-  const std::vector<std::pair<const char*, const char*>> kinds{
-      {"__n < this->size()", "An index is outside a std::vector or std::array."},
-      {"!this->empty()", "The first or last element of an empty container is read."},
-      {"heap-buffer-overflow", "Memory beyond the end of an array is read or written."},
-      {"stack-buffer-overflow", "Memory beyond the end of an array is read or written."},
-      {"global-buffer-overflow", "Memory beyond the end of an array is read or written."},
-      {"container-overflow", "An index is outside a std::vector."},
-      {"heap-use-after-free", "Freed memory is used: a reference outlives its object."},
-      {"stack-use-after", "A variable is used after its block has ended: a reference outlives its variable."},
-      {"stack-overflow", "A function calls itself without end."},
-      {"hard rss limit exhausted",
-       "It uses more than 2 GB of memory; look for something that keeps growing."},
-      {"SEGV", "Invalid memory is used: a null pointer, or an index far out of range."},
-      {"Assertion", "An assertion of the standard library failed."},
-  };
-  for (const auto& [text, sentence] : kinds) {
-    if (output.find(text) == std::string::npos) continue;
-    diagnostic.sentence = sentence;
-    return diagnostic;
-  }
-  diagnostic.sentence = signal != 0 ? fmt::format("It crashed ({}).", strsignal(signal))
-                                    : "It ended early, without a verdict: by exit() or an exception.";
-  return diagnostic;
+  for (const Crash& crash : kCrashes)
+    if (has_any(output, crash.reports)) return {diagnostic.line, crash.sentence};
+  if (signal == 0) return {diagnostic.line, "It ended early, without a verdict: by exit() or an exception."};
+  for (const Crash& crash : kCrashes)
+    if (std::find(crash.signals.begin(), crash.signals.end(), signal) != crash.signals.end())
+      return {diagnostic.line, crash.sentence};
+  return {diagnostic.line, crashed(strsignal(signal))};
+}
+
+Diagnostic trap(const std::string& message) {
+  std::string small;
+  for (const char c : message) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const Crash& crash : kCrashes)
+    if (has_any(small, crash.traps)) return {0, crash.sentence};
+  return {0, crashed(shortened(message))};
 }
 
 }  // namespace tapestry::grader

@@ -12,12 +12,16 @@ struct Diagnostic {
   std::string sentence;
 };
 
-/// Explains the first error in the output of GCC or Clang. `answer` is the learner's file, and `judge` the exercise's
-/// source, whose judge calls the answer.
+/// Explains the first error in the output of GCC or Clang, or of their linkers. `answer` is the learner's file, and
+/// `judge` the exercise's source, whose judge calls the answer.
 Diagnostic compile_error(const std::string& output, const std::filesystem::path& answer,
                          const std::filesystem::path& judge);
 
 /// Explains a crash from the output of AddressSanitizer or of the standard library's assertions, or from the signal.
 Diagnostic crash(const std::string& output, int signal, const std::filesystem::path& answer);
+
+/// Explains a WebAssembly trap from the message of V8, SpiderMonkey or JavaScriptCore, in the sentences of crash().
+/// The line is unknown.
+Diagnostic trap(const std::string& message);
 
 }  // namespace tapestry::grader
