@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from website import fonts, gallery, guide, live, names, plays, reference, searched, svg, trained
+from website import fonts, gallery, guide, live, names, plays, practise, reference, searched, svg, trained
 from website.code import Code, indents
 from website.figures import SHADES, Figures
 from website.lesson_page import LessonPage
@@ -24,6 +24,7 @@ HERE = Path(__file__).resolve().parent
 class Book:
     def __init__(self, root, out, modules):
         self.root, self.out, self.modules = root, out, modules
+        self.practise = practise.Practise(modules)
         self.runs_folder, self.assets_folder = HERE / "runs", HERE / "assets"
         self.names = names.declared(root)
         self.reference = reference.of(root)
@@ -39,6 +40,7 @@ class Book:
         self.templates = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE / "templates"), autoescape=False,
                                             trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined)
         self.templates.globals["has_reference"] = self.reference is not None
+        self.templates.globals["has_practise"] = self.practise.here()
         self.templates.filters["attribute"] = lambda text: re.sub(r"<[^>]+>", "", text).replace('"', "&quot;")
         self.templates.filters["capitalised"] = lambda text: text[:1].upper() + text[1:]
         self.search = []
@@ -118,12 +120,12 @@ class Book:
         parts[-1][2].extend(p for p in self.pages if p.lesson.number not in listed)
         run = next((p.run for p in self.pages if p.lesson.number == "05" and p.run), None)
         self.page("index.html", "front.html", title="Tapestry", parts=parts, ends=ends, pages=self.pages,
-                  prose=self.prose, guide=guide.PAGES, regression_weights=plays.regression_weights() if run else "",
+                  prose=self.prose, guide=guide.pages(self.root, self.practise.here()), regression_weights=plays.regression_weights() if run else "",
                   loom_data=json.dumps(plays.data("05", run)) if run else "{}")
         self.entry("index.html", "", "Front page", "The course", readme.split("## Start")[0])
 
     def guides(self):
-        maker = guide.Guide(self.root, self.code, self.prose, self.link_file)
+        maker = guide.Guide(self.root, self.code, self.prose, self.link_file, self.practise.here())
         for file, name, title in maker.pages:
             html, headings = maker.html(file)
             self.page(f"guide/{name}.html", "guide.html", title=title, html=html, headings=headings, guide=maker.pages,
@@ -180,12 +182,13 @@ class Book:
                 shutil.copy(path, target / path.name)
         self.live.copy([page.live for page in self.pages if page.live], self.out)
         trained.copy([page.trained for page in self.pages if page.trained], self.modules, self.out)
+        self.practise.copy(self.out)
         zone = self.root / "lessons/15_translate/zone.svg"
         if zone.exists():
             shutil.copy(zone, target / "zone.svg")
         prose, code = self.characters()
         faces = fonts.write(target / "fonts", self.root / "build/book/fonts", prose, code)
-        css = "".join((self.assets_folder / name).read_text() for name in STYLES)
+        css = "".join((self.assets_folder / name).read_text() for name in STYLES + (("practise.css",) if self.practise.here() else ()))
         (target / "book.css").write_text(faces + "\n" + css + indents() + shades())
 
     def characters(self):

@@ -19,7 +19,13 @@ PAGES = [  # file, page, title; the README starts at the named section
     ("lessons/grader/README.md", "write_an_exercise", "Writing an exercise"),
     ("lessons/website/README.md", "website", "How the book is made"),
 ]
+PRACTISE_PAGES = [("lessons/web/practise/licences.md", "licences", "Licences of what the exercises load")]  # with the compiler only
 PAGE_OF = {file.split("#")[0]: name for file, name, _ in PAGES}
+
+
+def pages(root, has_practise):
+    """Returns the pages of a book, (file, page, title)."""
+    return [page for page in PAGES + (PRACTISE_PAGES if has_practise else []) if (root / page[0].split("#")[0]).exists()]
 
 
 def anchor(text):
@@ -32,11 +38,11 @@ def breakable(code):
 
 
 class Guide:
-    def __init__(self, root, code, prose, link_file):
+    def __init__(self, root, code, prose, link_file, has_practise=False):
         self.root, self.code, self.link_file = root, code, link_file
         self.markdown = MarkdownIt("commonmark", {"highlight": self.highlight}).enable(["table", "strikethrough"])
         self.markdown.add_render_rule("text", lambda _, tokens, i, *rest: prose.formulas(tokens[i].content))
-        self.pages = [page for page in PAGES if (root / page[0].split("#")[0]).exists()]
+        self.pages = pages(root, has_practise)
 
     def text(self, file):
         name, _, section = file.partition("#")

@@ -172,9 +172,13 @@ class LessonPage:
             task = joined_lists("".join(map(self.block, exercise.task)))
             starter = self.book.code.block(exercise.starter, cpp.declared_here(exercise.starter))
             lines = exercise.starter.count("\n") + 1
+            works = self.book.practise.works(self.lesson.number).get(exercise.number, "")
             shown.append({"exercise": exercise, "title": self.prose(exercise.title), "task": task,
-                          "starter": starter, "lines": lines})
+                          "starter": starter, "lines": lines, "works": works})
         return shown
+
+    def exercise_count(self):
+        return len(list(self.folder.glob("exercises/[0-9]*.cpp")))
 
     def files(self):
         """Returns the lesson's files, with links to their pages."""

@@ -15,7 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "lessons"), str(ROOT / "tests")]
-from book import stand_ins  # noqa: E402
+from book import practise_stand_in, stand_ins  # noqa: E402
 PYTHON = ROOT / "build/book/browser/bin/python"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
@@ -34,7 +34,9 @@ def main(part, build, *rest):
     build = Path(build).resolve()
     out = []
     if part in ("browser", "live"):  # with the lessons' own modules, or, since this asks for no compiler, others
-        modules = build / "lessons" if part == "live" else stand_ins.make(ROOT, build / "stand_ins")
+        modules = build / "lessons" if part == "live" else stand_ins.make(ROOT, build / "stand_ins/lessons")
+        if part == "browser":
+            practise_stand_in.make(ROOT, build / "stand_ins/practise")
         out = ["--out", str(build / "book"), "--modules", str(modules)]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}/lessons:{ROOT}/tests", "TAPESTRY_PROGRAMS": str(build / "lessons")}
     os.chdir(ROOT)
