@@ -13,6 +13,8 @@ from book.live import LiveLessons
 from book.lookup import Lookup
 from book.pages import Pages
 from book.picked import Picked
+from book.practise import Practise
+from book.practise_files import PractiseFiles
 from book.reading import Reading
 from book.recorded import Recorded
 from book.tester import Trial
@@ -29,11 +31,14 @@ def run(root, out, rest):
         browser = player.chromium.launch(executable_path=BROWSER, args=FLAGS)
         about = (root, out, browser, f"http://127.0.0.1:{server.server_port}", everything, trial)
         answers, pages, picked, counts = Answers(*about), Pages(*about), Picked(*about), Counts(*about)
+        practise, files = Practise(*about), PractiseFiles(*about)
         lookup, live, models, recorded = Lookup(*about), LiveLessons(*about), Trained(*about), Recorded(*about)
         parts = [answers.search, answers.questions, answers.heatmaps, answers.regression_weights, answers.other_plays, picked.gallery,
                  picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
                  counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
-                 answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page, pages.every_page]
+                 answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page,
+                 practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks, files.stored_answers, files.exported_answers,
+                 pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, models.trained_models, live.live_lessons]:

@@ -4,6 +4,7 @@
 // solution_shown, best: number or null, passed: the last text that was right}. Without a text, text is null.
 
 const NAME = "tapestry-practise";
+const DRAFT = "tapestry-practise draft ";  // and the exercise's id: keys of localStorage
 const REFUSED = "This browser stores nothing for this page, so your answer is lost when you close it. Download it first.";
 const FULL = "The browser's storage is full, so your last changes are not stored. Download your answer, or free some space.";
 
@@ -49,6 +50,7 @@ export class Answers {
     } catch {
       answers.trouble = REFUSED;
     }
+    await answers.takeDrafts();
     return answers;
   }
 
@@ -79,7 +81,7 @@ export class Answers {
   }
 
   /// Changes one record within a transaction, so that no change of another tab is lost. `edit` gets the record; if it
-  /// returns false, nothing is stored. Returns the record. A text that cannot be stored stays in memory.
+  /// returns false, nothing is stored. Returns the record, with `lost: true` if it could not be stored.
   async change(id, edit) {
     let record = empty(id), stored = true;
     const apply = (found) => {
@@ -107,7 +109,7 @@ export class Answers {
         if (stored) this.trouble = "";
       } catch (error) {
         this.trouble = error?.name === "QuotaExceededError" ? FULL : REFUSED;
-        return record;
+        return { ...record, lost: true };
       }
     }
     if (stored) {
@@ -137,6 +139,29 @@ export class Answers {
       if (record.text !== text) keepEarlier(record, record.text);
       record.text = text;
     });
+  }
+
+  /// Stores a text at once, when the page closes: IndexedDB does not finish a change then. Answers.open() takes it from there.
+  leaveDraft(id, text, seen, about) {
+    try {
+      localStorage.setItem(DRAFT + id, JSON.stringify({ text, seen, about }));
+    } catch { /* a browser that stores nothing has said so */ }
+  }
+
+  /// Moves drafts into the store. A draft that was not made from the stored text becomes an earlier text.
+  async takeDrafts() {
+    try {
+      for (const key of Object.keys(localStorage).filter((name) => name.startsWith(DRAFT))) {
+        const { text, seen, about } = JSON.parse(localStorage.getItem(key));
+        const record = await this.change(key.slice(DRAFT.length), (found) => {
+          if (found.text === text) return false;
+          if (found.revision === seen) Object.assign(found, about, { text });
+          else keepEarlier(found, text);
+          return true;
+        });
+        if (!record.lost) localStorage.removeItem(key);
+      }
+    } catch { /* no drafts */ }
   }
 
   /// Returns {"tape.hpp": text} of the engine's pieces that the learner has solved.

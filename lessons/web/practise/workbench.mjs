@@ -77,16 +77,20 @@ export class Workbench {
       const text = this.editor.text;
       const { record, conflict } = await this.answers.keepText(this.exercise.id, text, this.seen, this.about);
       if (conflict) this.announce();
-      else if (record.text === text) [this.seen, this.stored] = [record.revision, text];
+      else this.settle(record, text);
       return record;
     });
+  }
+
+  /// The text is stored, if it could be.
+  settle(record, text) {
+    if (!record.lost && record.text === text) [this.seen, this.stored] = [record.revision, text];
   }
 
   /// The page closes. A text that waits for the reader's decision about a newer one becomes an earlier text.
   leave() {
     const mine = this.editor.text;
-    if (!this.conflict) this.save();
-    else if (mine !== this.stored) this.answers.change(this.exercise.id, (record) => keepEarlier(record, mine));
+    if (mine !== this.stored) this.answers.leaveDraft(this.exercise.id, mine, this.conflict ? -1 : this.seen, this.about);
   }
 
   /// Looks whether a newer text was stored that is not the editor's.
@@ -110,6 +114,7 @@ export class Workbench {
   async takeNewer() {
     const mine = this.editor.text, unsaved = mine !== this.stored;
     const record = await this.own(() => this.answers.change(this.exercise.id, (found) => { if (unsaved) keepEarlier(found, mine); }));
+    if (record.lost) return;
     this.conflict = false;
     this.editor.replace(record.text, { silent: true });
     [this.seen, this.stored] = [record.revision, record.text];
@@ -120,8 +125,7 @@ export class Workbench {
   async keepMine() {
     const mine = this.editor.text;
     this.conflict = false;
-    await this.own(() => this.answers.replaceText(this.exercise.id, mine, this.about));
-    [this.seen, this.stored] = [this.record.revision, mine];
+    this.settle(await this.own(() => this.answers.replaceText(this.exercise.id, mine, this.about)), mine);
     this.editor.focus();
   }
 
@@ -145,13 +149,15 @@ export class Workbench {
   async exchange(text, sentence) {
     await this.save();
     const old = this.editor.text;
-    this.editor.replace(text, { silent: true });
-    await this.own(() => this.answers.change(this.exercise.id, (record) => {
+    const stored = await this.own(() => this.answers.change(this.exercise.id, (record) => {
       Object.assign(record, this.about, { text });
       if (old !== text) keepEarlier(record, old);
     }));
-    [this.seen, this.stored] = [this.record.revision, text];
-    this.editor.mark(0);
+    if (stored.lost) return this.say("Your text was not replaced, because the browser could not store it among the earlier texts.");
+    this.editor.replace(text, { silent: true });
+    this.settle(stored, text);
+    this.conflict = false;
+    this.tellTrouble();
     this.say(sentence);
     this.editor.focus();
   }

@@ -1,0 +1,246 @@
+"""Exercises that are answered in their pages, with a stand-in for the compiler (practise_checker.mjs)."""
+import re
+
+from book.tester import NARROW, SCHEMES, WIDE, Tester
+
+HREF = "lessons/06_queries_keys_values.html"
+RECORD = """id => new Promise((resolve) => {
+  const opened = indexedDB.open("tapestry-practise", 1);
+  opened.onsuccess = () => {
+    const read = opened.result.transaction("answers").objectStore("answers").get(id);
+    read.onsuccess = () => { opened.result.close(); resolve(read.result ?? null); };
+  };
+})"""
+SHOWN = {  # kind that the stand-in gives: (kind of the verdict, texts in order)
+    "wrong": ("wrong", ["✓ computes weighted averages", "✓ computes attention for any number", "✗ computes attention for large scores",
+                        "with one query with the scores 1000 and 999", "the output", "expected  [4.0758, 1]\ngot       [nan, 1]",
+                        "→ Your exponential overflows"]),
+    "shape": ("wrong", ["✗ has a row for each query", "the shape of the output", "expected  [2, 4]\ngot       [4, 2]"]),
+    "sentence": ("wrong", ["✗ uses each key once", "It reads key 3 twice."]),
+    "exception": ("wrong", ["✗ takes one key", "with one key", "Your code throws:", "[matmul] inner sizes must be equal,\ngot 3 and 4"]),
+    "compile_error": ("compile_error", ["✗ It does not compile.", "Line 14", "return rot;", "The name rot is not declared"]),
+    "crash": ("crash", ["✗ It crashes.", "Line 14", "It reads element 12"]),
+    "timeout": ("timeout", ["✗ It does not end within 10 seconds; look for an endless loop"]),
+    "unavailable": ("unavailable", ["The compiler could not be loaded; check the connection."]),
+    "broken": ("unavailable", ["The check could not run: the worker is missing. Your answer is not lost."]),
+}
+
+
+class Practise(Tester):
+    """The page's side of one exercise: the editor, its buttons and each kind of verdict."""
+
+    def there(self):
+        if (self.out / "practise/practise.js").is_file() and "window.lastCheck" in (self.out / "practise/checker.mjs").read_text():
+            return True
+        print("the exercises in the page were left out: the book has no stand-in for the compiler")
+        return False
+
+    def open_exercise(self, page, exercise="6.1"):
+        section = page.locator(f'.exercise[data-exercise="{exercise}"]')
+        section.locator(".write").click()
+        section.locator(".cm-content").wait_for()
+        return section
+
+    def write(self, page, code):
+        """Replaces the first line of the hole, where the cursor is at first and after a reset."""
+        page.keyboard.press("End")
+        page.keyboard.press("Shift+Home")
+        page.keyboard.insert_text(code)
+
+    def until(self, page, expression):
+        """Waits; Playwright's own way needs eval, which the book's policy forbids."""
+        for _ in range(200):
+            if page.evaluate(f"Boolean({expression})"):
+                return
+            page.wait_for_timeout(50)
+        raise TimeoutError(f"never true: {expression}")
+
+    def again(self, page, section, code):
+        section.locator(".reset").click()
+        section.locator(".verdict-place", has_text="starting text is back").wait_for()
+        self.write(page, code)
+
+    def verdict(self, page, section, kind):
+        section.locator(f'.verdict-place[data-kind="{kind}"]').wait_for()
+        return section.locator(".verdict-place")
+
+    def record(self, page, exercise="6.1"):
+        return page.evaluate(RECORD, exercise)
+
+    def exercise_page(self):
+        if not self.there():
+            return
+        context = self.context()
+        page = self.open(context, HREF)
+        page.wait_for_selector(".write")
+        policy = page.get_attribute("meta[http-equiv=Content-Security-Policy]", "content")
+        self.trial.check("its policy allows WebAssembly and nothing else more", policy.count("unsafe") == 1 and "'wasm-unsafe-eval'" in policy, policy)
+        loaded = "performance.getEntriesByType('resource').filter(e => /workbench|exercises\\/|checker/.test(e.name)).length"
+        self.trial.same("the editor and the exercises are not loaded before one asks", page.evaluate(loaded), 0)
+        self.trial.same("the given code is shown", page.locator(".exercise .given").first.is_visible(), True)
+        section = self.open_exercise(page)
+        self.trial.check("then they are, in place of the given code", page.evaluate(loaded) >= 2 and not section.locator(".given").is_visible())
+        self.trial.same("it tells the size of the first download", section.locator(".numbers").inner_text(),
+                        "The first check loads the compiler (30 MB, once). Nothing is sent anywhere.")
+        self.trial.same("the hole is marked", section.locator(".cm-hole-line").all_inner_texts(),
+                        ["  // ↓ your code: three lines", "  return not_written_yet();", "  // ↑"])
+        self.trial.check("the task's comment is folded", "… the task" in section.locator(".cm-content").inner_text())
+        self.first_check(page, section)
+        self.verdicts(page, section)
+        self.stops(page, section)
+        self.right(page, section)
+        self.hints_and_solution(page)
+        self.trial.check("no error, no request elsewhere", not self.faults, self.faults[:3])
+        context.close()
+
+    def first_check(self, page, section):
+        page.keyboard.press("Control+Enter")
+        section.locator(".going progress[value]").wait_for()
+        says = section.locator(".numbers").inner_text()
+        self.trial.check("the first check says what it loads", re.fullmatch(r"Loading the compiler, \d+ of 30 MB, once; \d\.\d s", says), says)
+        told = self.verdict(page, section, "not_written").inner_text()
+        self.trial.check("code that is not written is told", "Not written yet: write your code between the lines with ↓ and ↑." in told, told)
+        self.trial.same("the focus stays in the editor", page.evaluate("document.activeElement.className"), "editor focused")
+        asked = page.evaluate("window.lastCheck")
+        self.trial.check("the checker gets the text and the folder", asked["id"] == "6.1" and asked["base"].endswith("/practise/") and
+                         "return not_written_yet();" in asked["text"] and asked["text"].startswith("// 6.1 attend"), asked)
+
+    def verdicts(self, page, section):
+        for kind, (shown, texts) in SHOWN.items():
+            self.again(page, section, f"return rot;  // verdict: {kind}")
+            page.keyboard.press("Control+Enter")
+            place = self.verdict(page, section, shown)
+            told = re.sub(r"\n+", "\n", place.inner_text())
+            at = [told.find(text) for text in texts]
+            self.trial.check(f"{kind}: shown in the terminal's order", -1 not in at and at == sorted(at), told)
+            wrong = section.locator(".cm-error-line").all_inner_texts()
+            self.trial.same(f"{kind}: its line is marked", len(wrong), int(kind in ("compile_error", "crash")))
+            if kind == "compile_error":
+                self.trial.same("the margin has a mark, too", section.locator(".cm-error-number").inner_text().strip()[-2:], "14")
+                page.keyboard.press("Control+Home")
+                place.locator("button").click()
+                self.write(page, "return 1;")
+                self.trial.check("a button jumps to the line; editing it removes the mark", section.locator(".cm-error-line").count() == 0 and
+                                 "return 1;" in section.locator(".cm-hole-line").all_inner_texts()[1])
+        tries = self.record(page)["tries"]
+        self.trial.same("each verdict is a try, and a check that could not run is none", tries, 1 + len(SHOWN) - 2)
+        self.again(page, section, "return 1;  // prints verdict: timeout // verdict: timeout")
+        page.keyboard.press("Control+Enter")
+        self.until(page, "document.querySelector('.printed-by')")
+        self.trial.check("output is shown", "Your code printed:\n" in re.sub(r"\n+", "\n", section.locator(".verdict-place").inner_text()))
+
+    def stops(self, page, section):
+        self.again(page, section, "return 1;  // verdict: slow")
+        section.locator(".check").click()
+        section.locator(".stop").focus()
+        self.until(page, "document.querySelector('.workbench .numbers').textContent.startsWith('Starting the compiler')")
+        page.keyboard.press("Enter")
+        told = self.verdict(page, section, "stopped").inner_text()
+        self.trial.check("Stop stops", re.search(r"Stopped after \d\.\d s\.", told) and not section.locator(".stop").is_visible(), told)
+        self.trial.same("the keyboard is on Check again", page.evaluate("document.activeElement.textContent"), "Check")
+        page.wait_for_timeout(1700)
+        self.trial.check("and nothing comes after it", "Stopped after" in section.locator(".verdict-place").inner_text())
+
+    def right(self, page, section):
+        self.again(page, section, "return 1;  // scored 2.5")
+        page.keyboard.press("Control+Enter")
+        told = self.verdict(page, section, "right").inner_text()
+        self.trial.check("a right answer", "Exercise 6.1 is solved." in told and "Your result: 2.5 ms" in told, told)
+        self.trial.check("is counted, and the next exercise follows", "1 of 3 exercises of this lesson are solved. Next: 6.2 " in told, told)
+        record = self.record(page)
+        self.trial.check("its date is stored", re.fullmatch(r"\d{4}-\d\d-\d\d", record["solved"]) and record["best"] == 2.5, record["solved"])
+        self.trial.check("and shown with the exercise", f"solved on {record['solved']}" in section.locator(".kind").inner_text())
+        self.again(page, section, "return 1;  // scored 4")
+        page.keyboard.press("Control+Enter")
+        self.until(page, "document.querySelector('.verdict-place').textContent.includes('best so far')")
+        self.trial.same("a better score stays", self.record(page)["best"], 2.5)
+        section.locator(".solution").click()
+        self.trial.check("a solved exercise shows its solution at once", "matmul(query, transpose(key)) / root" in section.locator(".solved-text").inner_text())
+        self.trial.same("that does not count as shown", self.record(page)["solution_shown"], False)
+
+    def hints_and_solution(self, page):
+        section = self.open_exercise(page, "6.2")
+        hint, list_ = section.locator(".hint"), section.locator(".hints p")
+        self.trial.same("no hint at first", (list_.count(), hint.inner_text()[:9]), (0, "Hint 1 of"))
+        total = int(hint.inner_text().split()[-1])
+        for shown in range(1, total + 1):
+            hint.click()
+            page.wait_for_timeout(60)
+            self.trial.same(f"{shown} hints after {shown} clicks", list_.count(), shown)
+        hint.click(force=True)
+        self.trial.same("then no more", (list_.count(), hint.inner_text(), self.record(page, "6.2")["hints"]), (total, "No more hints", total))
+        section.locator(".solution").click()
+        asks = section.locator(".solved-text")
+        self.trial.check("the solution needs a confirmation", "Show its solution?" in asks.inner_text() and asks.locator("pre").count() == 0)
+        self.trial.same("the keyboard is on the way back", page.evaluate("document.activeElement.textContent"), "Keep trying")
+        page.keyboard.press("Enter")
+        self.trial.same("which shows nothing", (asks.inner_text(), self.record(page, "6.2")["solution_shown"]), ("", False))
+        section.locator(".solution").click()
+        asks.locator("button").first.click()
+        page.wait_for_timeout(100)
+        self.trial.check("a confirmation shows it and is stored", asks.locator("pre").count() == 1 and self.record(page, "6.2")["solution_shown"])
+
+    def exercise_keyboard(self):
+        """Everything by keys, from the button to the next exercise."""
+        if not self.there():
+            return
+        context = self.context()
+        page = self.open(context, HREF)
+        page.focus('[data-exercise="6.1"] .write')
+        page.keyboard.press("Enter")
+        section = page.locator('[data-exercise="6.1"]')
+        section.locator(".cm-content").wait_for()
+        self.trial.same("the editor has a name", section.locator(".cm-content").get_attribute("aria-label"), "Your answer to exercise 6.1, C++")
+        self.write(page, "if (true)")
+        for key in ("Space", "{", "Enter"):
+            page.keyboard.press(key)
+        page.keyboard.insert_text("x;")
+        self.trial.check("a new line is indented by two spaces more", "    x;" in section.locator(".cm-hole-line").all_inner_texts(),
+                         section.locator(".cm-hole-line").all_inner_texts())
+        page.keyboard.press("Tab")
+        self.trial.same("Tab indents", page.evaluate("document.activeElement.className"), "editor focused")
+        page.keyboard.press("Escape")
+        page.keyboard.press("Tab")
+        self.trial.same("Escape, then Tab leaves", page.evaluate("document.activeElement.textContent"), "Check")
+        page.keyboard.press("Shift+Tab")
+        page.keyboard.press("Tab")
+        self.trial.same("back in it, Tab indents again", page.evaluate("document.activeElement.className"), "editor focused")
+        context.close()
+
+    def exercise_looks(self):
+        """Wide and narrow, light and dark, with everything open, and in print."""
+        if not self.there():
+            return
+        context = self.context()
+        page = self.open(context, HREF)
+        section = self.open_exercise(page)
+        self.write(page, f"return {'a_long_name_' * 12};  // verdict: compile_error")
+        page.keyboard.press("Control+Enter")
+        self.verdict(page, section, "compile_error")
+        self.fits(page, ".exercises", "after a compile error")
+        page.evaluate("document.activeElement.blur()")
+        self.again(page, section, "return 1;  // verdict: wrong")
+        page.keyboard.press("Control+Enter")
+        self.verdict(page, section, "wrong")
+        for name in (".hint", ".solution", ".solved-text button >> nth=0", ".earlier summary"):
+            section.locator(name).click()
+        self.fits(page, ".exercises", "with everything open")
+        colours = set()
+        for scheme in SCHEMES:
+            page.emulate_media(color_scheme=scheme)
+            colours.add(section.locator(".cm-editor").evaluate("e => getComputedStyle(e).backgroundColor"))
+        self.trial.same("the editor has both colour schemes", len(colours), 2)
+        page.emulate_media(media="print")
+        self.trial.check("print has the given code", section.locator(".given").is_visible() and not section.locator(".workbench").is_visible())
+        page.emulate_media(media="screen")
+        page.set_viewport_size({"width": NARROW, "height": 900})
+        page.goto(f"{self.origin}/lessons/01_tape.html")
+        page.wait_for_selector(".write")
+        told = page.locator('[data-exercise="1.3"] .try').inner_text()
+        self.trial.check("an exercise that needs the terminal says why", told == "This exercise compares times, which a browser measures too coarsely. "
+                         "Use the terminal: lessons/practise 1.3.", told)
+        page.set_viewport_size({"width": WIDE, "height": 900})
+        page.goto((self.out / HREF).as_uri())
+        self.trial.check("a page from a folder explains", "not in one that is opened from a folder" in page.locator(".transfer").inner_text() and
+                         not page.locator(".try").first.is_visible())
+        context.close()
