@@ -66,6 +66,28 @@ class PractiseFiles(Practise):
         self.trial.check("and keeps the one that was not stored", any("return 444;" in one["text"] for one in self.record(page)["earlier"]))
         self.trial.same("text and starting text are no earlier texts twice", len(self.record(page)["earlier"]), len({one["text"] for one in self.record(page)["earlier"]}))
         other.close()
+        self.without_messages(context, page, section)
+
+    def without_messages(self, context, page, section):
+        """A tab that is not told of another tab's text finds it when it stores its own."""
+        deaf = context.new_page()
+        deaf.add_init_script("delete window.BroadcastChannel")
+        deaf.goto(f"{self.origin}/{HREF}")
+        deaf.wait_for_selector(".write")
+        there = self.open_exercise(deaf)
+        page.bring_to_front()
+        section.locator(".cm-content").focus()
+        self.write(page, "return 10;")
+        page.wait_for_timeout(600)
+        deaf.bring_to_front()
+        self.write(deaf, "return 20;")
+        there.locator(".trouble button").first.wait_for()
+        self.trial.check("a text is not overwritten even if no message came", "return 10;" in self.record(page)["text"])
+        deaf.close()
+        self.go(page, HREF)
+        page.wait_for_selector(".write")
+        self.trial.check("a tab that closes before the choice leaves its text among the earlier ones",
+                         any("return 20;" in one["text"] for one in self.record(page)["earlier"]))
 
     def no_storage(self):
         context = self.context()

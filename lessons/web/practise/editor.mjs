@@ -85,14 +85,14 @@ export class Editor {
     note.id = "note";
     note.hidden = true;
     note.textContent = describedBy;
-    const check = { key: "Mod-Enter", run: () => { onCheck(); return true; } };
+    const check = ["Ctrl-Enter", "Cmd-Enter"].map((key) => ({ key, run: () => { onCheck(); return true; } }));
     this.view = new EditorView({
       root,
       parent: root,
       state: EditorState.create({
         doc: text,
         extensions: [
-          keymap.of([check, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
+          keymap.of([...check, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
           lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), highlightActiveLine(),
           codeFolding({ placeholderText: "… the task" }), indentUnit.of("  "), EditorState.tabSize.of(2), cpp(), EditorView.lineWrapping,
           syntaxHighlighting(bookHighlighter), look, holes, error, escapeThenTab, focusMark,

@@ -7,7 +7,7 @@ import { Earlier, Hints, Solution } from "./help.mjs";
 import { verdictElements } from "./verdict.mjs";
 
 const PAUSE = 300;  // milliseconds without typing, after which the text is stored
-const KEYS = "Ctrl-Enter checks your answer. Tab indents. To leave the editor, press Escape, then Tab.";
+const KEYS = `${/Mac|iP/.test(navigator.platform) ? "Cmd" : "Ctrl"}-Enter checks your answer. Tab indents. To leave the editor, press Escape, then Tab.`;
 
 export class Workbench {
   /// Fills `place`. `record` is the stored one; checker() returns a promise of the page's Checker; after(kind, record)
