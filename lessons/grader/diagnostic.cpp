@@ -172,9 +172,10 @@ FirstError first_error(const std::string& output, const std::string& answer, con
     const Remark remark = remark_in(line);
     if (remark.line == 0) {
       // Clang does not name the operator in its message, but points to it.
-      if (first.message.starts_with("invalid operands to binary expression (") &&
-          first.message.ends_with("')"))
-        if (const std::string sign = operator_at(previous, line); !sign.empty())
+      if (first.message.starts_with("invalid operands to binary expression (") ||
+          first.message.starts_with("invalid argument type '"))
+        if (const std::string sign = operator_at(previous, line);
+            !sign.empty() && first.message.find("operator '") == std::string::npos)
           first.message += fmt::format(": operator '{}'", sign);
       continue;
     }

@@ -64,7 +64,7 @@ constexpr Known kKnownErrors[] = {
       "'$w1' does not name a type; did you mean '$t2'?*", "'$w1' has not been declared; did you mean '$t2'?*",
       "use of undeclared identifier '$w1'; did you mean '$t2'?*",
       "no member named '$w1' in namespace '*'; did you mean '$t2'?*",
-      "unknown type name '$w1'; did you mean '$t2'?*", "no template named '$w1'; did you mean '$t2'?*",
+      "unknown type name '$w1'; did you mean '$t2'?*", "no template named '$w1'*; did you mean '$t2'?*",
       "no type named '$w1' in *; did you mean '$t2'?*"}},
     {"\"$1\" is not known here; check its spelling.",
      {"'$w1' was not declared in this scope*", "'$w1' is not a member of *", "'$w1' does not name a type*",
@@ -133,8 +133,9 @@ constexpr Known kKnownErrors[] = {
      {"invalid types '*' for array subscript*", "no match for 'operator[]' *", "subscripted value is not *",
       "type '*' does not provide a subscript operator*"}},
 
-    {"The value on the right of = has another type than the variable on the left.",
-     {"no match for 'operator=' *", "no viable overloaded '='*"}},
+    {"The variable on the left of this assignment does not take a value of the type on the right.",
+     {"no match for 'operator=' *", "no match for 'operator+=' *", "no match for 'operator-=' *",
+      "no match for 'operator/=' *", "no viable overloaded '*='*"}},
     {"A value can only be assigned to a variable; to compare two values, write ==.",
      {"lvalue required as left operand of assignment*", "expression is not assignable*"}},
     {"This function returns void, so its result cannot be used.",
@@ -158,7 +159,8 @@ constexpr Known kKnownErrors[] = {
      {"no match for 'operator$o1' (operand types are '$t2' and '$t3'*",
       "invalid operands of types '$t2' and '$t3' to binary 'operator$o1'*",
       "invalid operands to binary expression ('$t2' and '$t3'): operator '$o1'*"}},
-    {"There is no operator$1 for this type.", {"no match for 'operator$o1'*"}},
+    {"There is no operator$1 for this type.",
+     {"no match for 'operator$o1'*", "invalid argument type '*' to unary expression: operator '$o1'*"}},
 
     {"The library also has a function \"$1\"; give yours another name.",
      {"call of overloaded '$w1(*' is ambiguous*", "call to '$w1' is ambiguous*"}},
@@ -195,14 +197,14 @@ std::size_t end_of_word(char kind, std::string_view text, std::size_t at) {
 /// Returns the words that the pattern's $ words match, or nothing if the message does not match. It takes time linear
 /// in the message for each '*' and does not recurse, since messages of 60 KB occur.
 std::optional<Words> words_of_match(std::string_view pattern, std::string_view text) {
-  Words words, words_at_star;
+  Words words;
   std::size_t p = 0, at = 0, star = std::string_view::npos, star_at = 0;
   while (true) {
     if (p == pattern.size() && at == text.size()) return words;
     bool goes_on = false;
     if (p < pattern.size() && pattern[p] == '*') {
       if (p + 1 == pattern.size()) return words;
-      star = ++p, star_at = at, words_at_star = words;
+      star = ++p, star_at = at;
       continue;
     }
     if (p < pattern.size() && pattern[p] == '$') {
@@ -217,7 +219,7 @@ std::optional<Words> words_of_match(std::string_view pattern, std::string_view t
     if (goes_on) continue;
     // Backtrack to the last '*', which takes one more character.
     if (star == std::string_view::npos || star_at >= text.size()) return std::nullopt;
-    p = star, at = ++star_at, words = words_at_star;
+    p = star, at = ++star_at;  // words after it are matched anew
   }
 }
 

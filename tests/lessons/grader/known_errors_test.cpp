@@ -77,6 +77,9 @@ TEST_CASE("notes tell why a function is not chosen, if they agree", "[grader]") 
   check(type + note + "template ignored: could not match 'vector<T>' against 'int'\n", generic);
   check(note + "function not viable: something new\n", generic);
   check("/my answers/mine.cpp:6:1: error: no good\n" + few, generic);
+  CHECK(of_compiler("/my answers/mine.cpp:4:10: error: no viable conversion from 'int' to 'std::string'\n" +
+                    type)
+            .sentence == "This is an int, but a std::string is needed.");
   check("/my answers/mine.cpp:6:1: warning: unusual\n" + few, generic);
 }
 
@@ -88,6 +91,9 @@ TEST_CASE("types are named alike, and second names of types left out", "[grader]
   CHECK(known_error(
             "no viable conversion from 'const Tensor' (aka 'tapestry::Tensor') to 'Size' (aka 'long')") ==
         "This is a Tensor, but a Size is needed.");
+  CHECK(
+      known_error("cannot convert 'std::remove_reference<A&>::type' {aka 'A'} to 'value_type' {aka 'int'}") ==
+      "This is an A, but an int is needed.");
   CHECK(known_error("cannot convert 'const char [6]' to 'int'") ==
         "This is a C string, but an int is needed.");
   CHECK(known_error("cannot convert 'const char*' to 'char'") == "This is a C string, but a char is needed.");
@@ -113,6 +119,7 @@ TEST_CASE("Clang's caret names the operator", "[grader]") {
   names("  return a <= b;\n         ~ ^  ~\n", "<=");
   names("  return a<<b;\n         ~^ ~\n", "<<");
   names("  return a*-b;\n         ~^~~\n", "*");
+  names("  return a*&b;\n         ~^~~\n", "*");
   names("    4 |   f(\"√\"); a && b;\n      |           ~ ^  ~\n", "&&");
   const std::string unknown = "invalid operands to binary expression ('A' and 'B')";
   check("", unknown);
