@@ -200,6 +200,12 @@ class Practise(Tester):
         page.keyboard.press("Tab")
         self.trial.same("Tab indents", page.evaluate("document.activeElement.className"), "editor focused")
         page.keyboard.press("Escape")
+        page.keyboard.insert_text("y")
+        page.keyboard.press("z")
+        page.keyboard.press("Tab")
+        self.trial.same("a key after Escape makes Tab indent again", page.evaluate("document.activeElement.className"), "editor focused")
+        page.keyboard.press("Escape")
+        page.wait_for_timeout(2200)  # a reader may take their time
         page.keyboard.press("Tab")
         self.trial.same("Escape, then Tab leaves", page.evaluate("document.activeElement.textContent"), "Check")
         page.keyboard.press("Shift+Tab")
