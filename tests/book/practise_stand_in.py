@@ -22,9 +22,10 @@ def packages(root):
         folder.mkdir(parents=True)
         for name in ("package.json", "package-lock.json"):
             shutil.copy(source / name, folder / name)
-        done = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, capture_output=True, text=True)
-        if done.returncode:
-            return None, "npm could not install the packages: " + (done.stderr.strip().split("\n") or [""])[-1]
+        try:
+            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True, timeout=180)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            return None, "npm could not install the packages"
         (folder / "installed").touch()
     return folder, ""
 

@@ -7,7 +7,7 @@ import { bracketMatching, codeFolding, foldEffect, foldKeymap, indentOnInput, in
 import { EditorState, RangeSet, StateEffect, StateField } from "@codemirror/state";
 import { Decoration, drawSelection, EditorView, gutterLineClass, GutterMarker, highlightActiveLine, keymap, lineNumbers, ViewPlugin } from "@codemirror/view";
 
-import { bookHighlighter, look } from "./editor_look.mjs";
+import { bookHighlighter, look, wrapped } from "./editor_look.mjs";
 
 const setError = StateEffect.define({ map: (error, change) => (error ? { ...error, at: change.mapPos(error.at) } : null) });
 
@@ -94,7 +94,7 @@ export class Editor {
         extensions: [
           keymap.of([...check, ...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, ...foldKeymap, indentWithTab]),
           lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), highlightActiveLine(),
-          codeFolding({ placeholderText: "… the task" }), indentUnit.of("  "), EditorState.tabSize.of(2), cpp(), EditorView.lineWrapping,
+          codeFolding({ placeholderText: "… the task" }), indentUnit.of("  "), EditorState.tabSize.of(2), cpp(), EditorView.lineWrapping, wrapped,
           syntaxHighlighting(bookHighlighter), look, holes, error, escapeThenTab, focusMark,
           EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "note", spellcheck: "false", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => { if (update.docChanged && !this.silent) onChange(this.text); }),

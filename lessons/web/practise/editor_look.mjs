@@ -1,7 +1,8 @@
 // Colours and sizes of the editor, from the book's CSS variables, which reach into the shadow tree; and the same colours
 // for code that is only shown.
 import { cppLanguage } from "@codemirror/lang-cpp";
-import { EditorView } from "@codemirror/view";
+import { RangeSetBuilder } from "@codemirror/state";
+import { Decoration, EditorView, ViewPlugin } from "@codemirror/view";
 import { highlightCode, tagHighlighter, tags } from "@lezer/highlight";
 
 /// The classes of the book's own code: keyword, preprocessor, string or number, comment.
@@ -40,6 +41,25 @@ export const look = EditorView.theme({
   ".c": { color: "var(--soft)" },
   "@media (prefers-reduced-motion: reduce)": { ".cm-cursorLayer": { animation: "none !important" } },
 });
+
+const DEEPEST = 10;  // columns; deeper lines are wrapped to here, for narrow screens
+
+/// Indents the second part of a wrapped line by two columns more than the line.
+export const wrapped = ViewPlugin.fromClass(class {
+  constructor(view) { this.decorations = this.make(view); }
+  update(update) { if (update.docChanged || update.viewportChanged) this.decorations = this.make(update.view); }
+  make(view) {
+    const found = new RangeSetBuilder();
+    for (const { from, to } of view.visibleRanges) {
+      for (let at = from; at <= to;) {
+        const line = view.state.doc.lineAt(at), hang = Math.min(line.text.search(/\S|$/), DEEPEST) + 2;
+        found.add(line.from, line.from, Decoration.line({ attributes: { style: `text-indent: -${hang}ch; padding-left: calc(${hang}ch + .6rem)` } }));
+        at = line.to + 1;
+      }
+    }
+    return found.finish();
+  }
+}, { decorations: (plugin) => plugin.decorations });
 
 /// Returns the lines of a C++ text as elements for a <pre class="code">.
 export function coloured(text) {

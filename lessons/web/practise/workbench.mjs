@@ -58,7 +58,7 @@ export class Workbench {
 
   /// Runs a change of the record after the ones before it, and shows what it gives.
   own(change) {
-    this.queue = this.queue.then(async () => {
+    this.queue = this.queue.catch(() => {}).then(async () => {
       this.writing = true;
       const record = await change();
       this.writing = false;
@@ -143,7 +143,10 @@ export class Workbench {
 
   // ---- buttons
 
-  say(text) { this.verdict.replaceChildren(element("p", { textContent: text })); }
+  say(text, className = "") {
+    delete this.verdict.dataset.kind;
+    this.verdict.replaceChildren(element("p", { className, textContent: text }));
+  }
 
   /// Replaces the text and keeps the old one.
   async exchange(text, sentence) {
@@ -184,14 +187,17 @@ export class Workbench {
     this.save();
     this.answers.setCurrent(this.exercise.id);
     this.editor.mark(0);
-    this.verdict.replaceChildren(element("p", { className: "hidden", textContent: "Checking your answer." }));
+    this.say("Checking your answer.", "hidden");
     this.view.begin();
-    const verdict = await this.ask(run.signal, text);
-    this.running = null;
-    const seconds = this.view.seconds();
-    this.view.end();
-    if (!["stopped", "unavailable"].includes(verdict.kind)) await this.own(() => this.answers.change(this.exercise.id, (record) => this.count(record, verdict, text)));
-    await this.show(verdict, text, seconds);
+    try {
+      const verdict = await this.ask(run.signal, text), seconds = this.view.seconds();
+      if (!["stopped", "unavailable"].includes(verdict.kind))
+        await this.own(() => this.answers.change(this.exercise.id, (record) => this.count(record, verdict, text)));
+      await this.show(verdict, text, seconds);
+    } finally {
+      this.running = null;
+      this.view.end();
+    }
   }
 
   async ask(signal, text) {
