@@ -20,8 +20,8 @@ inline constexpr Size kPrompt = 32;
 /// Returns the options of a rotary model with `layers` blocks of this width, in heads of 16 components.
 TransformerOptions model_options(Size layers, Size width, Size vocabulary);
 
-/// Reads the course's text, or a UTF-8 file: the first nine tenths for training, the rest for prompts. Throws UsageError
-/// for a text whose parts are not longer than kContext.
+/// Reads the course's text, or a UTF-8 file: the first nine tenths for training, the rest for prompts. Throws
+/// UsageError for a text whose parts are not longer than kContext.
 kit::CharCorpus read_corpus(const kit::Options& options);
 
 /// Returns `count` prompts of kPrompt characters from evenly spaced places of the text.
@@ -46,14 +46,15 @@ struct Measured {
   std::string name;              ///< of the writer
   SpeculationStatistics counts;  ///< sum over the prompts
   std::vector<Ids> texts;        ///< generated words, one text per prompt
-  double seconds = 0;            ///< median over the rounds
+  double seconds = 0;            ///< of the fastest round
 };
 
 /// Continues all prompts with each writer, in turns, `rounds` times.
 std::vector<Measured> measure(const std::vector<Writer>& writers, const std::vector<Ids>& prompts,
                               const SamplingOptions& options, Size rounds);
 
-/// Returns the median time of one pass of the model over `words` words that follow kContext / 2 cached ones, in seconds.
+/// Returns the shortest time of one pass of the model over `words` words that follow kContext / 2 cached ones, in
+/// seconds.
 double seconds_of_pass(const LanguageModel& model, Size words, Size rounds);
 
 }  // namespace tapestry::lesson37

@@ -1,14 +1,14 @@
 // 37.1 one_guess: The rule for one guess
 // implement, 15 minutes
 //
-// A draft drew the token x from its probabilities q. The target has the probabilities p. Return the probabilities of the
-// result of the rule, given that x was guessed:
+// A draft drew the token x from its probabilities q. The target has the probabilities p. Return the probabilities
+// of the result of the rule, given that x was guessed:
 //
 //     with probability min(1, p(x) / q(x)), the result is x
 //     otherwise it is drawn from the residual max(0, p − q), divided by its sum
 //
-// So the returned numbers sum to 1. p and q have the same size, and q(x) > 0. If the rule always accepts x, the result
-// is 1 at x and 0 elsewhere: p and q may be equal, and then the residual is 0 everywhere.
+// So the returned numbers sum to 1. p and q have the same size, and q(x) > 0. If the rule always accepts x, the
+// result is 1 at x and 0 elsewhere: p and q may be equal, and then the residual is 0 everywhere.
 #include "lessons/grader/answer.hpp"
 
 std::vector<double> after_guess(const std::vector<double>& p, const std::vector<double>& q, std::size_t x) {
@@ -26,7 +26,8 @@ std::vector<double> after_guess(const std::vector<double>& p, const std::vector<
 }
 
 // hint: Which part of the probability does x get? And which part is shared among the tokens of the residual?
-// hint: With a = min(1, p(x) / q(x)), token i gets (1 − a) · max(0, ____) / Σ max(0, ____), and x gets ____ in addition.
+// hint: With a = min(1, p(x) / q(x)), token i gets (1 − a) · max(0, ____) / Σ max(0, ____), and x gets ____ in
+//   addition.
 // hint: If a is 1, skip the residual: its sum may be 0.
 //
 // wrong: You redraw from p. Then the tokens that the draft overrates become too frequent.

@@ -2,9 +2,9 @@
 // debug, 10 minutes
 //
 // The function verifies the guesses of a draft at temperature 0. `text` has T tokens, and `guesses` has g of them.
-// likeliest[t] is the target's likeliest token after token t of the text with the guesses, so it has T + g entries. The
-// function returns the tokens that the round adds: the guesses up to the first wrong one, and then one token of the
-// target. Find the one mistake.
+// likeliest[t] is the target's likeliest token after token t of the text with the guesses, so it has T + g
+// entries. The function returns the tokens that the round adds: the guesses up to the first wrong one, and then
+// one token of the target. Find the one mistake.
 //
 // Together, the added tokens must be those that the target alone would write.
 #include "lessons/grader/answer.hpp"
@@ -35,8 +35,8 @@ Tokens added_by_round(const Tokens& text, const Tokens& guesses, const Tokens& l
 // hint: The text has T tokens, and the last one is text[T − 1]. So guess i is predicted by likeliest[____ + i].
 // hint: Both places that read `likeliest` need the same change.
 //
-// start: The row after the first guess predicts the second guess, not the first one. Your function also reads beyond the
-//   last row if all guesses are right.
+// start: The row after the first guess predicts the second guess, not the first one. Your function also reads
+//   beyond the last row if all guesses are right.
 //
 // wrong: The guesses are compared with the right rows, but the last token is taken from the row of one token later.
 // - added.push_back(likeliest[last + added.size()]);  // in place of the wrong guess, or after all of them

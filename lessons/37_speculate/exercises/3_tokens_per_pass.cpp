@@ -1,10 +1,10 @@
 // 37.3 tokens_per_pass: The gain of a draft
 // derive, 10 minutes
 //
-// The target accepts each of g guesses with probability α, independently of the others. It stops at the first rejected
-// one and adds one token of its own. A pass of the draft takes the share c of a target's pass, and the target's pass
-// over g + 1 tokens takes as long as over one. Return the tokens per unit of time, if the target alone writes one token
-// per unit.
+// The target accepts each of g guesses with probability α, independently of the others. It stops at the first
+// rejected one and then adds one token itself. A pass of the draft takes the share c of a target's pass, and the
+// target's pass over g + 1 tokens takes as long as over one. Return the tokens per unit of time, if the target
+// alone writes one token per unit.
 //
 // α is in [0, 1], g is at least 0, and c is at least 0. At α = 1 the usual formula divides 0 by 0.
 #include "lessons/grader/answer.hpp"

@@ -2,13 +2,14 @@
 // design, 20 minutes
 //
 // A draft fills a tree of at most 12 guesses, and the target verifies it in one pass. The branches of a token are
-// numbered from 0, the likeliest first. Branch 0 is right with probability 0.55, branch 1 with 0.2 and branch 2 with
-// 0.1, whatever came before. So a token is accepted with the product of these numbers along its path. A pass adds one
-// token of the target, and in the mean Σ (product) accepted ones.
+// numbered from 0, the likeliest first. Branch 0 is right with probability 0.55, branch 1 with 0.2 and branch 2
+// with 0.1, whatever came before. So a token is accepted with the product of these numbers along its path. A pass
+// adds one token of the target, and in the mean Σ (product) accepted ones.
 //
-// Write the parents: parents()[i] is the number of the guess before guess i, or −1 if it follows the text. A parent comes
-// before its children. The children of a token are its branches 0, 1 and 2, in this order. A chain of 12 adds 2.22
-// tokens per pass. Your tree must add at least 2.8. More are better, and the grader keeps your best tree.
+// Write the parents: parents()[i] is the number of the guess before guess i, or −1 if it follows the text. A
+// parent comes before its children. The children of a token are its branches 0, 1 and 2, in this order. A chain of
+// 12 adds 2.22 tokens per pass. Your tree must add at least 2.8. More are better, and the grader keeps your best
+// tree.
 #include "lessons/grader/answer.hpp"
 
 std::vector<Size> parents() {
@@ -19,14 +20,14 @@ std::vector<Size> parents() {
 }
 
 // hint: Which is more likely to be accepted: the seventh token of the chain, or branch 1 after the text?
-// hint: The chain's tokens have the probabilities 0.55, 0.30, 0.17, 0.09, 0.05 … Branch 1 after the text has 0.20, and
-//   its branch 0 has ____.
-// hint: Add one token after another. Always take the token with the largest product among those whose parent is in the
-//   tree.
+// hint: The chain's tokens have the probabilities 0.55, 0.30, 0.17, 0.09, 0.05 … Branch 1 after the text has 0.20,
+//   and its branch 0 has ____.
+// hint: Add one token after another. Always take the token with the largest product among those whose parent is in
+//   the tree.
 //
 // start: This is the chain. Its last tokens are almost never reached.
-// wrong: A full tree of depth 2 with three branches needs 12 tokens. Most of its branches are unlikely, and it is too
-//   shallow.
+// wrong: A full tree of depth 2 with three branches needs 12 tokens. Most of its branches are unlikely, and it is
+//   too shallow.
 // - return {-1, 0, -1, 1, 2, 0, -1, 3, 5, 4, 1, 6};
 // + return {-1, -1, -1, 0, 0, 0, 1, 1, 1, 2, 2, 2};
 // wrong: Two separate chains: the second one begins with branch 1, and its later tokens are unlikely.
