@@ -164,8 +164,8 @@ void one_guess(const kit::Options& options, kit::Report& report) {
 // ---- 2. A large model and a small one ---------------------------------------------------------------------
 // Both models are GPTs from lesson 20 with rotary positions. They learn the characters of this course's text. The
 // target has eight blocks of width 48 and the draft one block of width 32. With such narrow blocks, a pass of the
-// target spends most of its time on starting ops and not on arithmetic. So a pass over a few tokens costs little
-// more than a pass over one. (In a large model, reading the weights from memory has the same effect.)
+// target spends much of its time on starting ops. So a pass over a few tokens takes less time than as many passes
+// over one. (In a large model, reading the weights from memory has the same effect.)
 
 void train(LanguageModel& model, const Ids& text, Size steps, std::uint64_t seed) {
   constexpr Size kBatch = 4;
@@ -276,10 +276,11 @@ void rounds(const LanguageModel& target, const LanguageModel& small, const std::
 //     1 + α + α² + … + α^g = (1 − α^{g+1}) / (1 − α)
 //
 // For α = 0.6 and g = 4 this is 2.31. As g grows, it approaches 1 / (1 − α) = 2.5. So longer drafts soon gain
-// nothing. But they have a price. If a pass of the draft takes the share c of a target's pass, a round takes g c +
-// 1 of them, so the speed-up is the expected number divided by g c + 1. This assumes that the target's pass over g
-// + 1 tokens takes as long as over one. On our machine it does not, so the program prints both times.
-
+// nothing. But they have a price. If a pass of the draft takes the share c of a target's pass, a round takes as
+// long as g c + 1 of them. So the speed-up is the expected number divided by g c + 1. This assumes that the
+// target's pass over g + 1 tokens takes as long as over one. In our small target it takes longer. So the program
+// prints a second prediction as well, with the measured time of this pass.
+//
 // At seed 1, the acceptance with four guesses is 0.706. A pass then adds 2.794 tokens, and the formula says 2.806.
 // In a text the guesses are not independent, because easy and hard places alternate, but the formula is close.
 
