@@ -93,7 +93,7 @@ std::vector<std::string> gather(Communicator& ranks, std::string_view text, int 
   std::uint64_t length = text.size();  // sent first, since the receiver must know the size of the text
   if (ranks.rank() != root) {
     ranks.exchange(root, std::as_bytes(std::span(&length, 1)), root, {});
-    ranks.exchange(root, std::as_bytes(std::span(text)), root, {});
+    ranks.exchange(root, std::as_bytes(std::span(text.data(), text.size())), root, {});
     return {};
   }
   std::vector<std::string> texts(static_cast<std::size_t>(ranks.size()));
