@@ -55,13 +55,6 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
-/// Quotes a file's name for a #line or #include directive.
-std::string in_directive(const fs::path& file) {
-  std::string out = "\"";
-  for (const char c : file.string()) out += (c == '"' || c == '\\' ? "\\" : "") + std::string(1, c);
-  return out + "\"";
-}
-
 /// Returns the 64-bit FNV-1a hash.
 std::uint64_t hash_of(const std::string& text) {
   std::uint64_t hash = 14695981039346656037U;
@@ -152,21 +145,16 @@ std::string Compiler::engine_piece(const std::string& piece, bool learners) cons
   return found;
 }
 
-/// Collects the headers that a text includes and the learner may change: pieces of the engine, and files in the
-/// answer's folder.
-void Compiler::add_headers(const std::string& text, const Answer& answer, Texts& texts) const {
-  for (const auto& [name, line] : includes_of(text)) {
-    if (texts.contains(name)) continue;
-    const bool engine = name.starts_with("engine/");
-    const fs::path beside = answer.file.parent_path() / name;
-    std::error_code none;
-    if (!engine && !(answer.learners && fs::is_regular_file(beside, none))) continue;
-    const std::string header = engine ? engine_piece(name.substr(7), answer.learners) : content(beside);
-    if (header.empty()) continue;
-    texts[name] =
-        fmt::format("#line 1 {}\n{}", in_directive(engine ? root_ / "practise" / name : beside), header);
-    add_headers(header, answer, texts);
-  }
+/// Returns a header that the text of an answer includes and the learner may change.
+std::optional<SourceText> Compiler::header(const std::string& name, const Answer& answer) const {
+  const bool engine = name.starts_with("engine/");
+  const fs::path beside = answer.file.parent_path() / name;
+  std::error_code none;
+  if (!engine && !(answer.learners && fs::is_regular_file(beside, none))) return {};
+  SourceText found{(engine ? root_ / "practise" / name : beside).string(),
+                   engine ? engine_piece(name.substr(7), answer.learners) : content(beside)};
+  if (found.text.empty()) return {};
+  return found;
 }
 
 /// Returns a hash of everything the program depends on: texts, commands, and the times of libraries and precompiled
@@ -192,32 +180,15 @@ Program Compiler::make(const Exercise& exercise, const Answer& answer) const {
   result.interrupted = interrupted();
   if (result.interrupted) return result;
 
-  const fs::path file = fs::absolute(answer.file);
-  Texts texts{{"answer.cpp", fmt::format("#line 1 {}\n{}", in_directive(file), answer.text)}};
-  add_headers(answer.text, answer, texts);
-  if (texts.contains("engine/" + exercise.piece)) {
-    int line = 1;
-    for (const auto& [name, at] : includes_of(answer.text))
-      if (name.starts_with("engine/")) line = at;
-    result.output = fmt::format(
-        "{}:{}:1: error: \"engine/{}\" is the piece that this exercise makes, so it cannot include "
-        "itself, directly or through another piece: include earlier pieces only.\n",
-        file.string(), line, exercise.piece);
+  const JudgedText texts = judged_text(exercise, {fs::absolute(answer.file).string(), answer.text},
+                                       (root_ / exercise.source).string(),
+                                       [&](const std::string& name) { return header(name, answer); });
+  if (!texts.error.empty()) {
+    result.output = texts.error;
     return result;
   }
-  for (const auto& [name, text] : texts)
-    for (const auto& [macro, line] : macros_of(text))
-      if (has_word(exercise.judge, macro)) {
-        result.output = fmt::format(
-            "{}:{}:1: error: the checks use the name \"{}\", so it cannot be a macro: choose "
-            "another name.\n",
-            name == "answer.cpp" ? file.string() : name, line - 1, macro);
-        return result;
-      }
-  texts["judged.cpp"] = fmt::format("#include \"answer.cpp\"\n#line {} {}\n{}", exercise.judge_line,
-                                    in_directive(root_ / exercise.source), exercise.judge);
   std::string all;
-  for (const auto& [name, text] : texts) all += name + '\n' + text;
+  for (const auto& [name, text] : texts.files) all += name + '\n' + text;
   const fs::path program = folder / "judged", log = folder / "compiler.txt", stamp_file = folder / "stamp";
   const std::string now = stamp(kind, all);
   if (content(stamp_file) == now) {
@@ -230,7 +201,7 @@ Program Compiler::make(const Exercise& exercise, const Answer& answer) const {
   fs::remove(stamp_file);
   fs::remove(program);
   fs::remove_all(texts_folder);
-  for (const auto& [name, text] : texts) {
+  for (const auto& [name, text] : texts.files) {
     fs::create_directories((texts_folder / name).parent_path());
     write(texts_folder / name, text);
   }

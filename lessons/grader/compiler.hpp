@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "lessons/grader/exercise.hpp"
 #include "lessons/grader/folder_turn.hpp"
+#include "lessons/grader/judged_text.hpp"
 #include "lessons/grader/process.hpp"
 
 namespace tapestry::grader {
@@ -68,11 +70,10 @@ class Compiler {
     std::vector<std::string> compile, link,
         libraries;  // words; the object and the program are inserted before the libraries
   };
-  using Texts = std::map<std::string, std::string>;  // by name in the private folder, such as engine/tape.hpp
   const Kind& kind_of(const Exercise& exercise) const { return exercise.fast ? fast_ : checked_; }
   std::string stamp(const Kind& kind, const std::string& text) const;
   std::string engine_piece(const std::string& piece, bool learners) const;
-  void add_headers(const std::string& text, const Answer& answer, Texts& texts) const;
+  std::optional<SourceText> header(const std::string& name, const Answer& answer) const;
 
   std::filesystem::path root_, build_;
   Kind checked_, fast_;

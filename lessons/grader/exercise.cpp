@@ -36,12 +36,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 /// Reader of a source's lines, with the line number for error messages.
 class Reader {
  public:
-  Reader(fs::path shown, const fs::path& file) : shown_(std::move(shown)) {
-    std::ifstream in(file, std::ios::binary);
-    if (!in) fail("{}: the file cannot be read", shown_.string());
-    std::string line;
-    while (std::getline(in, line)) lines_.push_back(line);
-  }
+  Reader(fs::path shown, const std::string& text) : shown_(std::move(shown)), lines_(lines_of(text)) {}
 
   bool more() const { return at_ < lines_.size(); }
   const std::string& peek() const { return lines_[at_]; }
@@ -120,7 +115,13 @@ bool is_note(const std::string& line) {
 std::string ExerciseId::text() const { return fmt::format("{}.{}", lesson, number); }
 
 Exercise read_exercise(const fs::path& root, const fs::path& source) {
-  Reader in(source, root / source);
+  std::ifstream in(root / source, std::ios::binary);
+  if (!in) fail("{}: the file cannot be read", source.string());
+  return parse_exercise(source, {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()});
+}
+
+Exercise parse_exercise(const fs::path& source, const std::string& text) {
+  Reader in(source, text);
   Exercise exercise;
   exercise.source = source;
   exercise.folder = source.parent_path().parent_path().filename();

@@ -78,7 +78,7 @@ struct Exercise {
   std::string holes() const;
 
  private:
-  friend Exercise read_exercise(const std::filesystem::path& root, const std::filesystem::path& source);
+  friend Exercise parse_exercise(const std::filesystem::path& source, const std::string& text);
   std::string program(bool solved) const;
   std::string body_;
 };
@@ -94,7 +94,10 @@ bool has_word(const std::string& text, const std::string& name);
 /// Returns the headers of the engine that a text includes: "tape.hpp" for #include "engine/tape.hpp".
 std::vector<std::string> pieces_in(const std::string& text);
 
-/// Reads an exercise. Throws Error, most often with file and line, if the source does not have the form above.
+/// Parses the text of an exercise. `source` is its path relative to the project. Throws Error, most often with file and
+/// line, if the text does not have the form above.
+Exercise parse_exercise(const std::filesystem::path& source, const std::string& text);
+/// Reads an exercise's file. Throws Error as parse_exercise() does, or if the file cannot be read.
 Exercise read_exercise(const std::filesystem::path& root, const std::filesystem::path& source);
 
 /// Reads all exercises, in order. Throws Error as read_exercise() does, or if two exercises have the same number.

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -16,10 +13,10 @@
 #include <utility>
 
 #include "core/ops/views.hpp"
-#include "core/simd/runtime/threads.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/index.hpp"
 #include "lessons/grader/answer.hpp"
+#include "lessons/grader/judge/elsewhere.hpp"
 
 namespace tapestry::grader {
 
@@ -212,49 +209,9 @@ void Judge::each_size(const std::vector<Range>& ranges, const std::function<void
 }
 
 Tensor Judge::elsewhere(const std::function<Tensor()>& f) {
-  int ends[2];
-  if (pipe(ends) != 0) fail("cannot open a pipe: {}", std::strerror(errno));
-  const int threads = simd::thread_count();
-  simd::set_thread_count(1);  // a forked child does not have its parent's threads
-  const pid_t child = fork();
-  if (child < 0) fail("cannot start a process: {}", std::strerror(errno));
-  if (child == 0) {
-    close(ends[0]);
-    const Tensor made = f().to(DType::f64);
-    const auto send = [&](const void* data, std::size_t bytes) {
-      for (const char* at = static_cast<const char*>(data); bytes > 0;) {
-        const ssize_t count = write(ends[1], at, bytes);
-        if (count <= 0) _exit(1);
-        at += count, bytes -= static_cast<std::size_t>(count);
-      }
-    };
-    const Size rank = made.rank();
-    send(&rank, sizeof rank);
-    for (const Size size : made.shape()) send(&size, sizeof size);
-    const std::vector<double> values = made.to_vector();
-    send(values.data(), values.size() * sizeof(double));
-    _exit(0);
-  }
-  close(ends[1]);
-  simd::set_thread_count(threads);
-  const auto take = [&](void* data, std::size_t bytes) {
-    for (char* at = static_cast<char*>(data); bytes > 0;) {
-      const ssize_t count = read(ends[0], at, bytes);
-      if (count <= 0) return false;
-      at += count, bytes -= static_cast<std::size_t>(count);
-    }
-    return true;
-  };
-  Size rank = 0;
-  bool whole = take(&rank, sizeof rank);
-  Dims shape = Dims::filled(static_cast<int>(rank), 0);
-  for (Size& size : shape) whole = whole && take(&size, sizeof size);
-  std::vector<double> values(static_cast<std::size_t>(shape.count()));
-  whole = whole && take(values.data(), values.size() * sizeof(double));
-  close(ends[0]);
-  waitpid(child, nullptr, 0);
-  that(whole, "the answer ends early when another process calls it");
-  return tensor(values, shape, DType::f64);
+  const std::optional<Tensor> made = call_in_copy(f);
+  that(made.has_value(), "the answer ends early when another process calls it");
+  return *made;
 }
 
 Tensor Judge::normal(const Dims& shape) {
