@@ -19,6 +19,7 @@ from book.reading import Reading
 from book.recorded import Recorded
 from book.tester import Trial
 from book.trained import Trained
+from book.write import Write
 
 
 def run(root, out, rest):
@@ -41,7 +42,7 @@ def run(root, out, rest):
                  pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
-        for part in parts + [pages.printed, models.trained_models, live.live_lessons]:
+        for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
             started = time.monotonic()

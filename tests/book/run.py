@@ -2,7 +2,9 @@
 """usage: run.py PART BUILD [--all]
 
 Starts one of the book's tests with the Python packages that tests/run has installed. PART is generator, browser, live,
-runs or compare; BUILD is the build folder.
+write, runs or compare; BUILD is the build folder, for live and write the one that lessons/book --live has made. "write
+build/wasm 06 07" checks the exercises of these lessons in a browser, --all those of every lesson, --third a third of them,
+a different third every day.
 """
 import sys
 
@@ -21,6 +23,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "generator": ["-m", "unittest", "book.generator_test", "book.reference_test", "book.see_test"],
     "browser": ["-m", "website", "--test"],
+    "write": ["-m", "website", "--test", "write_exercises"],
     "live": ["-m", "website", "--test", "trained_models", "live_lessons"],
     "runs": ["-m", "website", "--compare", "--smoke"],
     "compare": ["-m", "website", "--compare"],
@@ -28,17 +31,20 @@ PARTS = {
 
 
 def main(part, build, *rest):
-    if not PYTHON.exists() or part in ("browser", "live") and not any(map(shutil.which, BROWSERS)):
+    if not PYTHON.exists() or part in ("browser", "live", "write") and not any(map(shutil.which, BROWSERS)):
         print(f"skipped: there is no {PYTHON.parent if not PYTHON.exists() else BROWSERS[0]}")
         return
     build = Path(build).resolve()
     out = []
-    if part in ("browser", "live"):  # with the lessons' own modules, or, since this asks for no compiler, others
-        modules = build / "lessons" if part == "live" else stand_ins.make(ROOT, build / "stand_ins/lessons")
+    if part in ("browser", "live", "write"):  # with the lessons' own modules, or, since this asks for no compiler, others
+        modules = build / "lessons" if part != "browser" else stand_ins.make(ROOT, build / "stand_ins/lessons")
         if part == "browser":
             practise_stand_in.make(ROOT, build / "stand_ins/practise")
         out = ["--out", str(build / "book"), "--modules", str(modules)]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}/lessons:{ROOT}/tests", "TAPESTRY_PROGRAMS": str(build / "lessons")}
+    if part == "write":
+        environment["TAPESTRY_WRITE"] = " ".join(rest).replace("--", "") or "06"
+        rest = ()
     os.chdir(ROOT)
     os.execve(PYTHON, [str(PYTHON), "-B", *PARTS[part], *out, *rest], environment)
 

@@ -1,0 +1,162 @@
+// Makes what the exercises in the book's pages need, in BUILD/practise: the compiler, the exercises, and the scripts.
+//
+//     node build.mjs ROOT BUILD MODULES [LESSON…]
+//
+// ROOT is the project, BUILD its build for WebAssembly (target page_practise), MODULES the folder with node_modules. With
+// lessons, "06 07", only their exercises are made. The results of an exercise are reused while neither its texts nor the
+// toolchain change.
+import {createHash} from 'node:crypto';
+import {copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync} from 'node:fs';
+import {availableParallelism} from 'node:os';
+import {join, resolve} from 'node:path';
+import {Worker} from 'node:worker_threads';
+import {gzipSync} from 'node:zlib';
+
+import {bundle, bundleChecker} from './bundle.mjs';
+import {libraries} from './commands.mjs';
+import {run} from './host.mjs';
+import {makeBase, makeParts} from './parts.mjs';
+
+const [root, build, modules, ...lessons] = process.argv.slice(2).map((word, i) => (i < 3 ? resolve(word) : word));
+const work = join(build, 'practise_work'), out = join(build, 'practise');
+const say = (text) => process.stdout.write(`  ${text}\n`);
+const hash = (...parts) => parts.reduce((sum, part) => sum.update(part), createHash('sha256')).digest('hex');
+
+/// Returns the project's files below a folder that `keep` accepts, in order.
+function filesBelow(folder, keep) {
+  return readdirSync(folder, {withFileTypes: true}).sort((a, b) => (a.name < b.name ? -1 : 1)).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesBelow(path, keep) : keep(path) ? [path] : [];
+  });
+}
+
+/// Returns a hash of everything that the toolchain is made from.
+function toolchainHash() {
+  const headers = ['core', 'nn', 'optim', 'lessons/grader', 'lessons/kit', '.cmake']
+      .flatMap((folder) => filesBelow(join(root, folder), (path) => path.endsWith('.hpp')));
+  const ours = readdirSync(import.meta.dirname).filter((name) => /^(parts|commands|toolchain|tar|host)\.mjs$|^package-lock/.test(name))
+      .map((name) => join(import.meta.dirname, name));
+  const command = JSON.parse(readFileSync(join(build, 'compile_commands.json'))).find(({file}) => file.endsWith('judge/sample.cpp'))?.command;
+  return hash(command ?? '', ...[...headers, ...ours, ...libraries(build), join(build, 'lessons/libpage_grader.a')].map((path) => readFileSync(path)));
+}
+
+/// Runs jobs in as many workers as there are cores. Returns their results in order.
+async function inWorkers(jobs, tell) {
+  const results = [], todo = jobs.map((job, i) => [job, i]);
+  let done = 0;
+  const one = async () => {
+    if (!todo.length) return;
+    const worker = new Worker(new URL('faults.mjs', import.meta.url), {workerData: {work}});
+    try {
+      while (todo.length) {
+        const [job, i] = todo.shift();
+        results[i] = await new Promise((resolve, reject) => {
+          worker.once('message', resolve);
+          worker.once('error', reject);
+          worker.postMessage(job);
+        });
+        worker.removeAllListeners('error');
+        tell(++done, jobs.length, job.exercise.id);
+      }
+    } finally {
+      await worker.terminate();
+    }
+  };
+  await Promise.all(Array.from({length: Math.min(availableParallelism(), jobs.length)}, one));
+  return results;
+}
+
+/// Fills the cache of each exercise's results with `job` where its stamp differs.
+async function fill(exercises, job, stamps, title) {
+  const file = (exercise) => join(work, job, `${exercise.id}.json`);
+  mkdirSync(join(work, job), {recursive: true});
+  const fresh = (exercise, i) => existsSync(file(exercise)) && JSON.parse(readFileSync(file(exercise))).stamp === stamps[i];
+  const stale = exercises.map((exercise, i) => ({exercise, stamp: stamps[i], i})).filter(({exercise, i}) => !fresh(exercise, i));
+  if (stale.length) say(`${title}: ${stale.length} exercises`);
+  let last = Date.now();
+  const results = await inWorkers(stale.map(({exercise}) => ({job, exercise})), (done, total, id) => {
+    if (Date.now() - last < 15_000) return;
+    last = Date.now();
+    say(`${done} of ${total} (${id})`);
+  });
+  stale.forEach(({exercise, stamp}, i) => {
+    if (results[i].error) throw new Error(results[i].error);
+    writeFileSync(file(exercise), JSON.stringify({stamp, ...results[i]}));
+  });
+  return exercises.map((exercise) => JSON.parse(readFileSync(file(exercise))));
+}
+
+/// Reads the exercises with the grader's program.
+async function readExercises() {
+  const sources = {};
+  for (const slug of readdirSync(join(root, 'lessons')).filter((name) => /^\d\d_/.test(name)).sort()) {
+    const folder = join(root, 'lessons', slug, 'exercises');
+    if (!existsSync(folder)) continue;
+    for (const name of readdirSync(folder).filter((file) => file.endsWith('.cpp')))
+      sources[`lessons/${slug}/exercises/${name}`] = readFileSync(join(folder, name), 'utf8');
+  }
+  const grader = await WebAssembly.compile(readFileSync(join(work, 'page_grader.wasm')));
+  const {code, output, errors} = run(grader, {args: ['exercises'], input: JSON.stringify(sources), most: Infinity});
+  if (code !== 0) throw new Error(errors);
+  writeFileSync(join(work, 'exercises.json'), output); // with the wrong answers, for tests/book/write.py
+  return JSON.parse(output).filter(({path}) => !lessons.length || lessons.includes(path.slice('practise/'.length).slice(0, 2)));
+}
+
+/// Writes the folder that the book copies, with the compressed files and manifest.json last.
+async function writeOut(exercises, version) {
+  const next = `${out}_new`;
+  rmSync(next, {recursive: true, force: true});
+  mkdirSync(join(next, 'exercises'), {recursive: true});
+  mkdirSync(join(next, 'clang'));
+  const commands = JSON.parse(readFileSync(join(work, 'commands.json')));
+  const files = {};
+  const add = (name, path) => {
+    const stored = `${name.replace(/[^\w.]/g, '_')}.${version.slice(0, 12)}.gz`, compressed = gzipSync(readFileSync(path), {level: 9});
+    writeFileSync(join(next, stored), compressed);
+    files[name] = {bytes: compressed.length, stored};
+  };
+  for (const name of readdirSync(join(work, 'clang')).filter((file) => !file.endsWith('.mjs'))) add(name, join(work, 'clang', name));
+  const first = [...Object.keys(files), 'answer.pch', 'base.o', 'page_grader.wasm'];
+  for (const name of first.slice(-3)) add(name, join(work, name));
+  for (const name of commands.archives) add(name, commands.paths[name]);
+  copyFileSync(join(work, 'clang/bundle.mjs'), join(next, 'clang/bundle.mjs'));
+  const byLesson = Map.groupBy ? Map.groupBy(exercises, ({path}) => path.slice(9, 11)) :
+                                 exercises.reduce((map, one) => map.set(one.path.slice(9, 11), [...map.get(one.path.slice(9, 11)) ?? [], one]), new Map());
+  for (const [lesson, all] of byLesson) writeFileSync(join(next, 'exercises', `${lesson}.json`), JSON.stringify(all));
+  await bundle(modules, next);
+  await bundleChecker(modules, next);
+  const {paths, ...shipped} = commands;
+  writeFileSync(join(next, 'manifest.json'), JSON.stringify({version, first, files, commands: shipped}));
+  rmSync(out, {recursive: true, force: true});
+  renameSync(next, out);
+  return first.reduce((sum, name) => sum + files[name].bytes, 0);
+}
+
+const toolchain = toolchainHash(), stampFile = join(work, 'stamp');
+if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== toolchain) {
+  rmSync(stampFile, {force: true});
+  await makeParts({root, build, modules, work, say});
+  writeFileSync(stampFile, toolchain);
+}
+const exercises = await readExercises();
+const inPage = exercises.filter(({kind}) => kind !== 'speed');
+const stamps = inPage.map((exercise) => hash(toolchain, JSON.stringify(exercise)));
+const needed = await fill(inPage, 'members', stamps, 'solutions');
+const wanted = [...new Map(needed.flatMap(({members}) => members).map((member) => [member.join(), member])).values()].sort();
+const baseStamp = hash(toolchain, JSON.stringify(wanted)), baseFile = join(work, 'base_stamp');
+if (!existsSync(baseFile) || readFileSync(baseFile, 'utf8') !== baseStamp) {
+  say('the judge and the library');
+  await makeBase(work, wanted);
+  writeFileSync(baseFile, baseStamp);
+}
+const results = await fill(inPage, 'faults', stamps, 'wrong answers');
+const shown = exercises.map((exercise) => {
+  const at = inPage.indexOf(exercise), {wrong, ...rest} = exercise;
+  const works = at < 0 ? 'A page cannot measure the speed of machine code.' : results[at].works;
+  return {...rest, works, faults: at < 0 ? {} : results[at].faults};
+});
+const bytes = await writeOut(shown, hash(baseStamp, statSync(join(work, 'answer.pch')).size.toString()));
+const refused = shown.filter(({works}) => works);
+say(`${shown.length - refused.length} of ${shown.length} exercises can be checked in their pages; the first check downloads ${(bytes / 1e6).toFixed(1)} MB`);
+for (const {id, works} of refused) say(`${id}: ${works}`);
+process.exit(0);

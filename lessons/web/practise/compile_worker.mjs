@@ -1,0 +1,82 @@
+// The page's compiler, in a worker that stays alive between checks: the first compilation takes longer than later ones.
+//
+//     {base, manifest}                   first message; answers {type: 'ready'}
+//     {check, exercise, answer, pieces}  answers {type: 'compiled', check, module}, or {type: 'verdict', check, verdict}
+//     {verdict: check, outcome}          answers {type: 'verdict', check, verdict}: page_grader's verdict on an outcome
+//
+// In between it posts {type: 'progress', phase, done, total}, and {type: 'failure', check, message} if it cannot go on.
+import {Downloads} from './download.mjs';
+import {run} from './host.mjs';
+import {Toolchain} from './toolchain.mjs';
+
+const CLANG = ['llvm.core.wasm', 'llvm.core2.wasm', 'llvm.core3.wasm', 'llvm.core4.wasm', 'llvm-resources.tar'];
+const FIRST = [...CLANG, 'answer.pch', 'base.o', 'page_grader.wasm']; // all but the libraries
+
+let started = null; // promise of {toolchain, grader}
+
+async function start({base, manifest}) {
+  const downloads = new Downloads(base, manifest), total = await downloads.missing(FIRST);
+  let done = 0;
+  const count = (bytes) => {
+    done += bytes;
+    if (total) self.postMessage({type: 'progress', phase: 'download', done, total});
+  };
+  // The package fetches its files from beside its program; they are stored compressed.
+  const network = self.fetch.bind(self);
+  self.fetch = async (resource, options) => {
+    const name = String(resource.url ?? resource).split('/').at(-1);
+    if (!CLANG.includes(name)) return network(resource, options);
+    const type = name.endsWith('.wasm') ? 'application/wasm' : 'application/octet-stream';
+    return new Response(await downloads.stream(name, count), {headers: {'content-type': type}});
+  };
+  const kept = new Map();
+  const file = (name) => {
+    if (!kept.has(name)) kept.set(name, downloads.bytes(name, count));
+    return kept.get(name);
+  };
+  const grader = file('page_grader.wasm').then((bytes) => WebAssembly.compile(bytes));
+  const loads = Promise.all([grader, file('answer.pch'), file('base.o')]);
+  const {runLLVM} = await import(new URL('clang/bundle.mjs', base).href);
+  await runLLVM(null); // loads the compiler
+  await loads;
+  self.postMessage({type: 'progress', phase: 'start', done: 0, total: 0});
+  const libraries = async () => Object.fromEntries(await Promise.all(
+      manifest.commands.archives.map(async (name) => [name, await file(name)])));
+  return {toolchain: new Toolchain({runLLVM, commands: manifest.commands, file, libraries}), grader: await grader};
+}
+
+/// Asks page_grader, a program that reads and writes JSON.
+function ask(grader, command, input) {
+  const {code, output, errors, trap} = run(grader, {args: [command], input: JSON.stringify(input)});
+  if (code !== 0 || trap) throw new Error(trap ?? errors);
+  return JSON.parse(output);
+}
+
+async function compiled({toolchain, grader}, {check, exercise, answer, pieces}) {
+  const verdict = (outcome) => ({type: 'verdict', check, verdict: ask(grader, 'verdict', {exercise, ...outcome})});
+  const texts = ask(grader, 'texts', {exercise, answer, pieces});
+  if (!texts.files) return verdict({compiler: `/answer.cpp:${texts.line}:1: error: ${texts.sentence}\n`});
+  self.postMessage({type: 'progress', phase: 'compile', done: 0, total: 0});
+  const made = await toolchain.compile(texts.files, exercise.fast);
+  if (!made.object) return verdict({compiler: made.output});
+  self.postMessage({type: 'progress', phase: 'link', done: 0, total: 0});
+  const linked = await toolchain.link(made.object);
+  return linked.module ? {type: 'compiled', check, module: linked.module} : verdict({compiler: linked.output});
+}
+
+self.onmessage = async ({data}) => {
+  const check = data.check ?? data.verdict;
+  try {
+    if (data.base) {
+      started = start(data);
+      await started;
+      self.postMessage({type: 'ready'});
+      return;
+    }
+    const tools = await started;
+    self.postMessage(data.outcome ? {type: 'verdict', check, verdict: ask(tools.grader, 'verdict', data.outcome)}
+                                  : await compiled(tools, data));
+  } catch (error) {
+    self.postMessage({type: 'failure', check, message: String(error.message ?? error)});
+  }
+};

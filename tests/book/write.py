@@ -1,0 +1,112 @@
+"""Exercises that are written and checked in their pages, with the compiler: run.py write BUILD [NN… | --all | --third].
+
+Each solution must pass, each starting text must be not written yet (or show its symptom), and each wrong answer must get
+its sentence, as in the terminal. BUILD is build/wasm after lessons/book --live.
+"""
+import datetime
+import json
+import os
+import statistics
+import time
+
+from book.tester import Tester
+
+EDITOR = """(content, text) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  content.focus();
+  document.getSelection().selectAllChildren(content);
+  content.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
+}"""
+KINDS = ("right", "wrong", "not_written", "compile_error", "crash", "timeout", "stopped", "unavailable")
+
+
+class Write(Tester):
+    def chosen(self, all_):
+        """The exercises that the environment variable TAPESTRY_WRITE names, by lesson: "06 07", "all" or "third"."""
+        which = os.environ.get("TAPESTRY_WRITE", "06").split()
+        if which == ["third"]:
+            return [exercise for i, exercise in enumerate(all_) if i % 3 == datetime.date.today().toordinal() % 3]
+        return [exercise for exercise in all_ if which == ["all"] or exercise["path"][9:11] in which]
+
+    def write_exercises(self):
+        work = self.out.parent / "practise_work/exercises.json"
+        if not work.is_file():
+            print("skipped: lessons/book --live has not made the exercises for their pages")
+            return
+        self.seconds = []
+        with self.context() as context:
+            context.set_default_timeout(180_000)
+            for exercise in self.chosen(json.loads(work.read_text())):
+                self.exercise(context, exercise)
+            self.mistakes(context)
+        warm = self.seconds[1:]
+        if warm:
+            print(f"from click to verdict: {self.seconds[0]:.1f} s at first, then a median of {statistics.median(warm):.1f} s and at "
+                  f"most {max(warm):.1f} s over {len(warm)} checks", flush=True)
+
+    def open_editor(self, context, exercise):
+        page = self.open(context, f"lessons/{exercise['path'].split('/')[1]}.html")
+        page.set_default_timeout(180_000)
+        section = page.locator(f".exercise[data-exercise=\"{exercise['id']}\"]")
+        if not section.locator(".write").count():
+            page.close()
+            return None, None
+        section.locator(".write").click()
+        section.locator(".cm-content").wait_for()
+        return page, section
+
+    def verdict(self, page, section, text):
+        """Puts the text in the editor, checks it, and returns the kind of the verdict and its words."""
+        section.locator(".cm-content").evaluate(EDITOR, text)
+        begin = time.monotonic()
+        section.locator(".check").click()
+        section.locator(".verdict-place[data-kind]").wait_for()
+        self.seconds.append(time.monotonic() - begin)
+        shown = section.locator(".verdict-place[data-kind]")
+        return shown.get_attribute("data-kind"), " ".join(shown.inner_text().split())
+
+    def exercise(self, context, exercise):
+        page, section = self.open_editor(context, exercise)
+        if page is None:
+            return
+        name = exercise["id"]
+        kind, words = self.verdict(page, section, exercise["solution"])
+        self.trial.check(f"{name}: the solution passes", kind == "right", f"{kind}: {words}")
+        kind, words = self.verdict(page, section, exercise["given"])
+        if exercise["symptom"]:
+            self.trial.check(f"{name}: the starting text shows its symptom", kind == "wrong" and plain(exercise["symptom"]) in plain(words), f"{kind}: {words}")
+        else:
+            self.trial.check(f"{name}: the starting text is not written yet", kind == "not_written", f"{kind}: {words}")
+        for wrong in exercise["wrong"]:
+            kind, words = self.verdict(page, section, wrong["text"])
+            self.trial.check(f"{name}: a wrong answer gets its sentence", kind == "wrong" and plain(wrong["sentence"]) in plain(words),
+                             f"{wrong['sentence']!r}, got {kind}: {words}")
+        page.close()
+
+    def mistakes(self, context):
+        """Answers to 6.1 that do not compile, trap, print without end, take all memory, or do not end."""
+        exercise = next(e for e in json.loads((self.out.parent / "practise_work/exercises.json").read_text()) if e["id"] == "6.1")
+        page, section = self.open_editor(context, exercise)
+        if page is None:
+            return
+        hole = "  return not_written_yet();"
+        cases = [
+            ("does not compile", "  return mattmul(query, key);", "compile_error", "mattmul"),
+            ("uses a null pointer's target", "  int* p = nullptr; p[1 << 30] = 1; return query;", "crash", ""),
+            ("calls itself without end", "  return attend_by_hand(query, key, value) + 1.0;", "crash", "calls itself"),
+            ("ends the program", "  std::exit(0);", "crash", ""),
+            ("prints without end", "  for (int i = 0; i < 300000; ++i) std::printf(\"%d\\n\", i); return query;", "wrong", "more lines"),
+            ("takes all memory", "  std::vector<Tensor> all; while (true) all.push_back(zeros({1 << 20}, DType::f64));", "", "memory"),
+            ("does not end", "  for (volatile int i = 0;; i = i + 1) {} return query;", "timeout", "does not end within"),
+        ]
+        for what, code, kind, words in cases:
+            came, says = self.verdict(page, section, exercise["given"].replace(hole, code))
+            self.trial.check(f"an answer that {what}", came == (kind or came) and came != "right" and words in says, f"{came}: {says[:300]}")
+        kept = section.locator(".cm-content").inner_text()
+        self.trial.check("the answer is still in the editor", "volatile int" in kept, kept)
+        page.close()
+
+
+def plain(text):
+    return "".join(c for c in text if c.isalnum()).lower()
