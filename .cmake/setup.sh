@@ -199,6 +199,7 @@ exercises_in_pages() {
   local source=lessons/web/practise packages
   packages=build/book/practise_packages/$({ sha256sum "$source/package-lock.json" 2>/dev/null || shasum -a 256 "$source/package-lock.json"; } | cut -c1-16)
   command -v npm >/dev/null || (need npm) || return 1
+  command -v zstd >/dev/null || (need zstd) || return 1
   mkdir -p "$packages"
   cp $source/*.mjs $source/package.json $source/package-lock.json "$packages" || return 1
   if [ ! -f "$packages/installed" ]; then

@@ -37,21 +37,28 @@ class Write(Tester):
         self.seconds = []
         with self.context() as context:
             context.set_default_timeout(180_000)
-            for exercise in self.chosen(json.loads(work.read_text())):
-                self.exercise(context, exercise)
-            self.mistakes(context)
+            every = json.loads(work.read_text())
+            for exercise in self.chosen(every):
+                if not self.refused(exercise):
+                    self.exercise(context, exercise)
+            self.mistakes(context, next(exercise for exercise in every if exercise["id"] == "6.1"))
         warm = self.seconds[1:]
         if warm:
             print(f"from click to verdict: {self.seconds[0]:.1f} s at first, then a median of {statistics.median(warm):.1f} s and at "
                   f"most {max(warm):.1f} s over {len(warm)} checks", flush=True)
 
+    def refused(self, exercise):
+        """Whether the page says that this exercise cannot be checked in it."""
+        shown = json.loads((self.out / f"practise/exercises/{exercise['path'][9:11]}.json").read_text())
+        works = next(one["works"] for one in shown if one["id"] == exercise["id"])
+        if works:
+            print(f"{exercise['id']} is left out: {works}", flush=True)
+        return bool(works)
+
     def open_editor(self, context, exercise):
         page = self.open(context, f"lessons/{exercise['path'].split('/')[1]}.html")
         page.set_default_timeout(180_000)
         section = page.locator(f".exercise[data-exercise=\"{exercise['id']}\"]")
-        if not section.locator(".write").count():
-            page.close()
-            return None, None
         section.locator(".write").click()
         section.locator(".cm-content").wait_for()
         return page, section
@@ -68,8 +75,6 @@ class Write(Tester):
 
     def exercise(self, context, exercise):
         page, section = self.open_editor(context, exercise)
-        if page is None:
-            return
         name = exercise["id"]
         kind, words = self.verdict(page, section, exercise["solution"])
         self.trial.check(f"{name}: the solution passes", kind == "right", f"{kind}: {words}")
@@ -84,16 +89,13 @@ class Write(Tester):
                              f"{wrong['sentence']!r}, got {kind}: {words}")
         page.close()
 
-    def mistakes(self, context):
+    def mistakes(self, context, exercise):
         """Answers to 6.1 that do not compile, trap, print without end, take all memory, or do not end."""
-        exercise = next(e for e in json.loads((self.out.parent / "practise_work/exercises.json").read_text()) if e["id"] == "6.1")
         page, section = self.open_editor(context, exercise)
-        if page is None:
-            return
         hole = "  return not_written_yet();"
         cases = [
             ("does not compile", "  return mattmul(query, key);", "compile_error", "mattmul"),
-            ("uses a null pointer's target", "  int* p = nullptr; p[1 << 30] = 1; return query;", "crash", ""),
+            ("uses a null pointer's target", "  int* p = nullptr; p[1 << 28] = 1; return query;", "crash", ""),
             ("calls itself without end", "  return attend_by_hand(query, key, value) + 1.0;", "crash", "calls itself"),
             ("ends the program", "  std::exit(0);", "crash", ""),
             ("prints without end", "  for (int i = 0; i < 300000; ++i) std::printf(\"%d\\n\", i); return query;", "wrong", "more lines"),

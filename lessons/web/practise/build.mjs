@@ -5,12 +5,12 @@
 // ROOT is the project, BUILD its build for WebAssembly (target page_practise), MODULES the folder with node_modules. With
 // lessons, "06 07", only their exercises are made. The results of an exercise are reused while neither its texts nor the
 // toolchain change.
+import {execFileSync} from 'node:child_process';
 import {createHash} from 'node:crypto';
 import {copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync} from 'node:fs';
 import {availableParallelism} from 'node:os';
 import {join, resolve} from 'node:path';
 import {Worker} from 'node:worker_threads';
-import {gzipSync} from 'node:zlib';
 
 import {bundle, bundleChecker} from './bundle.mjs';
 import {libraries} from './commands.mjs';
@@ -20,6 +20,7 @@ import {makeBase, makeParts} from './parts.mjs';
 const [root, build, modules, ...lessons] = process.argv.slice(2).map((word, i) => (i < 3 ? resolve(word) : word));
 const work = join(build, 'practise_work'), out = join(build, 'practise');
 const say = (text) => process.stdout.write(`  ${text}\n`);
+const lessonOf = ({path}) => path.slice('practise/'.length).slice(0, 2); // "06"
 const hash = (...parts) => parts.reduce((sum, part) => sum.update(part), createHash('sha256')).digest('hex');
 
 /// Returns the project's files below a folder that `keep` accepts, in order.
@@ -40,48 +41,45 @@ function toolchainHash() {
   return hash(command ?? '', ...[...headers, ...ours, ...libraries(build), join(build, 'lessons/libpage_grader.a')].map((path) => readFileSync(path)));
 }
 
-/// Runs jobs in as many workers as there are cores. Returns their results in order.
-async function inWorkers(jobs, tell) {
-  const results = [], todo = jobs.map((job, i) => [job, i]);
-  let done = 0;
+/// Runs jobs in as many workers as there are cores. Calls receive(i, result) when job i has ended.
+async function inWorkers(jobs, receive) {
+  const todo = jobs.map((job, i) => [job, i]);
   const one = async () => {
-    if (!todo.length) return;
     const worker = new Worker(new URL('faults.mjs', import.meta.url), {workerData: {work}});
     try {
       while (todo.length) {
         const [job, i] = todo.shift();
-        results[i] = await new Promise((resolve, reject) => {
+        receive(i, await new Promise((resolve, reject) => {
           worker.once('message', resolve);
           worker.once('error', reject);
           worker.postMessage(job);
-        });
+        }));
         worker.removeAllListeners('error');
-        tell(++done, jobs.length, job.exercise.id);
       }
     } finally {
       await worker.terminate();
     }
   };
   await Promise.all(Array.from({length: Math.min(availableParallelism(), jobs.length)}, one));
-  return results;
 }
 
-/// Fills the cache of each exercise's results with `job` where its stamp differs.
-async function fill(exercises, job, stamps, title) {
+/// Returns each exercise's results of `job`. Runs it where the stored result has another stamp, and stores each result at
+/// once, so that a build that is interrupted goes on where it was.
+async function results(exercises, job, stamps, title) {
   const file = (exercise) => join(work, job, `${exercise.id}.json`);
   mkdirSync(join(work, job), {recursive: true});
   const fresh = (exercise, i) => existsSync(file(exercise)) && JSON.parse(readFileSync(file(exercise))).stamp === stamps[i];
-  const stale = exercises.map((exercise, i) => ({exercise, stamp: stamps[i], i})).filter(({exercise, i}) => !fresh(exercise, i));
+  const stale = exercises.map((exercise, i) => ({exercise, stamp: stamps[i]})).filter(({exercise}, i) => !fresh(exercise, i));
   if (stale.length) say(`${title}: ${stale.length} exercises`);
-  let last = Date.now();
-  const results = await inWorkers(stale.map(({exercise}) => ({job, exercise})), (done, total, id) => {
+  let done = 0, last = Date.now();
+  await inWorkers(stale.map(({exercise}) => ({job, exercise})), (i, result) => {
+    if (result.error) throw new Error(result.error);
+    const {exercise, stamp} = stale[i];
+    writeFileSync(file(exercise), JSON.stringify({stamp, ...result}));
+    ++done;
     if (Date.now() - last < 15_000) return;
     last = Date.now();
-    say(`${done} of ${total} (${id})`);
-  });
-  stale.forEach(({exercise, stamp}, i) => {
-    if (results[i].error) throw new Error(results[i].error);
-    writeFileSync(file(exercise), JSON.stringify({stamp, ...results[i]}));
+    say(`${done} of ${stale.length} (${exercise.id})`);
   });
   return exercises.map((exercise) => JSON.parse(readFileSync(file(exercise))));
 }
@@ -99,7 +97,18 @@ async function readExercises() {
   const {code, output, errors} = run(grader, {args: ['exercises'], input: JSON.stringify(sources), most: Infinity});
   if (code !== 0) throw new Error(errors);
   writeFileSync(join(work, 'exercises.json'), output); // with the wrong answers, for tests/book/write.py
-  return JSON.parse(output).filter(({path}) => !lessons.length || lessons.includes(path.slice('practise/'.length).slice(0, 2)));
+  return JSON.parse(output).filter((exercise) => !lessons.length || lessons.includes(lessonOf(exercise)));
+}
+
+/// Compresses a file, which takes two minutes for Clang, and returns the path of the result. It is reused while the file's
+/// content is the same.
+function compressed(path) {
+  const to = join(work, 'compressed', `${hash(readFileSync(path))}.zst`);
+  if (existsSync(to)) return to;
+  mkdirSync(join(work, 'compressed'), {recursive: true});
+  execFileSync('zstd', ['-q', '-f', '-19', '-T0', path, '-o', `${to}.part`]);
+  renameSync(`${to}.part`, to);
+  return to;
 }
 
 /// Writes the folder that the book copies, with the compressed files and manifest.json last.
@@ -111,18 +120,17 @@ async function writeOut(exercises, version) {
   const commands = JSON.parse(readFileSync(join(work, 'commands.json')));
   const files = {};
   const add = (name, path) => {
-    const stored = `${name.replace(/[^\w.]/g, '_')}.${version.slice(0, 12)}.gz`, compressed = gzipSync(readFileSync(path), {level: 9});
-    writeFileSync(join(next, stored), compressed);
-    files[name] = {bytes: compressed.length, stored};
+    const stored = `${name.replace(/[^\w.]/g, '_')}.${version.slice(0, 12)}.zst`, from = compressed(path);
+    copyFileSync(from, join(next, stored));
+    files[name] = {bytes: statSync(from).size, stored};
   };
   for (const name of readdirSync(join(work, 'clang')).filter((file) => !file.endsWith('.mjs'))) add(name, join(work, 'clang', name));
   const first = [...Object.keys(files), 'answer.pch', 'base.o', 'page_grader.wasm'];
   for (const name of first.slice(-3)) add(name, join(work, name));
   for (const name of commands.archives) add(name, commands.paths[name]);
   copyFileSync(join(work, 'clang/bundle.mjs'), join(next, 'clang/bundle.mjs'));
-  const byLesson = Map.groupBy ? Map.groupBy(exercises, ({path}) => path.slice(9, 11)) :
-                                 exercises.reduce((map, one) => map.set(one.path.slice(9, 11), [...map.get(one.path.slice(9, 11)) ?? [], one]), new Map());
-  for (const [lesson, all] of byLesson) writeFileSync(join(next, 'exercises', `${lesson}.json`), JSON.stringify(all));
+  for (const lesson of new Set(exercises.map(lessonOf)))
+    writeFileSync(join(next, 'exercises', `${lesson}.json`), JSON.stringify(exercises.filter((one) => lessonOf(one) === lesson)));
   await bundle(modules, next);
   await bundleChecker(modules, next);
   const {paths, ...shipped} = commands;
@@ -138,10 +146,11 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== toolchain) {
   await makeParts({root, build, modules, work, say});
   writeFileSync(stampFile, toolchain);
 }
-const exercises = await readExercises();
+// Answers to these kinds are trained or measured, which takes too long without optimisation.
+const exercises = (await readExercises()).map((one) => ({...one, fast: one.fast || ['measure', 'design'].includes(one.kind)}));
 const inPage = exercises.filter(({kind}) => kind !== 'speed');
 const stamps = inPage.map((exercise) => hash(toolchain, JSON.stringify(exercise)));
-const needed = await fill(inPage, 'members', stamps, 'solutions');
+const needed = await results(inPage, 'members', stamps, 'solutions');
 const wanted = [...new Map(needed.flatMap(({members}) => members).map((member) => [member.join(), member])).values()].sort();
 const baseStamp = hash(toolchain, JSON.stringify(wanted)), baseFile = join(work, 'base_stamp');
 if (!existsSync(baseFile) || readFileSync(baseFile, 'utf8') !== baseStamp) {
@@ -149,11 +158,11 @@ if (!existsSync(baseFile) || readFileSync(baseFile, 'utf8') !== baseStamp) {
   await makeBase(work, wanted);
   writeFileSync(baseFile, baseStamp);
 }
-const results = await fill(inPage, 'faults', stamps, 'wrong answers');
+const judged = await results(inPage, 'faults', stamps, 'wrong answers');
 const shown = exercises.map((exercise) => {
   const at = inPage.indexOf(exercise), {wrong, ...rest} = exercise;
-  const works = at < 0 ? 'A page cannot measure the speed of machine code.' : results[at].works;
-  return {...rest, works, faults: at < 0 ? {} : results[at].faults};
+  const works = at < 0 ? 'A page cannot measure the speed of machine code.' : judged[at].works;
+  return {...rest, works, faults: at < 0 ? {} : judged[at].faults};
 });
 const bytes = await writeOut(shown, hash(baseStamp, statSync(join(work, 'answer.pch')).size.toString()));
 const refused = shown.filter(({works}) => works);

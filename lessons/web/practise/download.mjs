@@ -1,6 +1,18 @@
-// Downloads the files of the toolchain once, compressed, and keeps them in the browser's cache.
+// Downloads the files of the toolchain once, compressed with zstd, and keeps them in the browser's cache, uncompressed, so
+// that later visits start sooner.
+import {Decompress} from 'fzstd';
 
 const CACHE = 'tapestry-practise-'; // then the version of the toolchain
+
+/// Returns a transformation from compressed bytes to those of the file.
+function decompression() {
+  let inner;
+  return new TransformStream({
+    start(controller) { inner = new Decompress((bytes) => controller.enqueue(bytes)); },
+    transform(bytes) { inner.push(bytes); },
+    flush() { inner.push(new Uint8Array(0), true); },
+  });
+}
 
 /// The files that manifest.json lists, as {name: {bytes, stored}}: bytes of the compressed file, and its name.
 export class Downloads {
@@ -34,28 +46,30 @@ export class Downloads {
     return bytes;
   }
 
-  /// Returns the compressed file as a response. Calls onBytes(count) for each piece that arrives.
-  async compressed(name, onBytes) {
-    const cache = await this.cache(), url = this.url(name);
+  /// Returns the stream of the file's content. Calls onBytes(count) for each piece of the compressed file that arrives. The
+  /// stream ends with an error if the file is incomplete.
+  async stream(name, onBytes = () => {}) {
+    const cache = await this.cache(), url = this.url(name), {bytes} = this.manifest.files[name];
     const kept = cache && await cache.match(url);
-    if (kept) return kept;
+    if (kept) return kept.body;
     const response = await fetch(url);
     if (!response.ok) throw new Error(`${url} could not be loaded (HTTP ${response.status})`);
-    const counted = response.body.pipeThrough(new TransformStream({
+    let left = bytes;
+    const counted = new TransformStream({
       transform(piece, controller) {
+        left -= piece.length;
         onBytes(piece.length);
         controller.enqueue(piece);
       },
-    }));
-    const bytes = await new Response(counted).arrayBuffer();
-    if (bytes.byteLength !== this.manifest.files[name].bytes) throw new Error(`${url} is incomplete; try again`);
-    if (cache) await cache.put(url, new Response(bytes)).catch(() => {}); // without space, the next visit loads it again
-    return new Response(bytes);
-  }
-
-  /// Returns the stream of the file's content.
-  async stream(name, onBytes = () => {}) {
-    return (await this.compressed(name, onBytes)).body.pipeThrough(new DecompressionStream('gzip'));
+      flush() {
+        if (left !== 0) throw new Error(`${url} is incomplete; try again`);
+      },
+    });
+    const content = response.body.pipeThrough(counted).pipeThrough(decompression());
+    if (!cache) return content;
+    const [wanted, copy] = content.tee();
+    cache.put(url, new Response(copy)).catch(() => {}); // without space, the next visit loads it again
+    return wanted;
   }
 
   async bytes(name, onBytes) {

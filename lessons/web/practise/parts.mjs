@@ -116,7 +116,7 @@ export async function makeBase(work, wanted) {
   for (const [archive, name] of wanted)
     members(all[archive]).filter((member) => member.name === name)
         .forEach(({bytes}, i) => { files[`${archive}_${i}_${name}`] = bytes; });
-  const made = await toolchain.tool(['wasm-ld', '-r', '-o', '-', ...Object.keys(files)], files);
+  const made = await toolchain.tool(['wasm-ld', '-r', '--strip-debug', '-o', '-', ...Object.keys(files)], files);
   if (!made.ok) throw new Error(`the judge and the library could not be joined: ${made.output}`);
   writeFileSync(join(work, 'base.o'), made.bytes);
 }
