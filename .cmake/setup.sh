@@ -196,18 +196,28 @@ configure() {
 # exercises_in_pages [lesson…]: makes build/wasm/practise, with which the exercises of all lessons, or of these, are
 # written and checked in the book's pages. Without it the book still shows them.
 exercises_in_pages() {
-  local source=lessons/web/practise packages
-  packages=build/book/practise_packages/$({ sha256sum "$source/package-lock.json" 2>/dev/null || shasum -a 256 "$source/package-lock.json"; } | cut -c1-16)
+  local packages
   command -v npm >/dev/null || (need npm) || return 1
   command -v zstd >/dev/null || (need zstd) || return 1
-  mkdir -p "$packages"
-  cp $source/*.mjs $source/package.json $source/package-lock.json "$packages" || return 1
-  if [ ! -f "$packages/installed" ]; then
-    say "installing the packages of $source with npm (log: $packages/install.log)"
-    (cd "$packages" && npm ci --ignore-scripts --no-audit --no-fund >install.log 2>&1 && touch installed) || return 1
-  fi
+  packages=$(practise_packages) || return 1
+  cp lessons/web/practise/*.mjs "$packages" || return 1
   say "making the exercises for their pages"
   node "$packages/build.mjs" . build/wasm "$packages" "$@"
+}
+# practise_packages: installs the packages of lessons/web/practise with npm, once for each package-lock.json, and prints
+# their folder.
+practise_packages() {
+  local source=lessons/web/practise packages
+  packages=build/book/practise_packages/$({ sha256sum "$source/package-lock.json" 2>/dev/null || shasum -a 256 "$source/package-lock.json"; } | cut -c1-16)
+  if [ ! -f "$packages/installed" ]; then
+    mkdir -p "$packages"
+    cp "$source/package.json" "$source/package-lock.json" "$packages" || return 1
+    (cd "$packages" && npm ci --ignore-scripts --no-audit --no-fund >install.log 2>&1 && touch installed) || {
+      say "npm could not install the packages of $source (log: $packages/install.log)" >&2
+      return 1
+    }
+  fi
+  say "$packages"
 }
 
 # show_steps: prints ninja's lines as they arrive (awk might buffer them). On a terminal, all steps share one line.

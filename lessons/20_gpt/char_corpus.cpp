@@ -18,6 +18,10 @@ namespace tapestry::kit {
 
 namespace {
 
+const std::string kCourseText =
+#include "lessons/20_gpt/course.txt"
+    ;
+
 // That a model validates: characters, and logits, which are as many again for each letter of the alphabet.
 constexpr Size kCharactersAtOnce = 4096, kLogitsAtOnce = kCharactersAtOnce * 4096;
 
@@ -42,6 +46,16 @@ CharCorpus read_characters(const std::filesystem::path& file, double valid_share
     throw UsageError(
         fmt::format("'{}' has {} bytes; the limit is {} bytes", file.string(), bytes, kMostBytesInFile));
   return cut_characters(read_text(file), file.string(), valid_share);
+}
+
+CharCorpus read_characters_or_course(const std::filesystem::path& file, double valid_share, Size context) {
+  CharCorpus corpus = file.empty() ? cut_characters(kCourseText, "course.txt", valid_share)
+                                   : read_characters(file, valid_share);
+  if (static_cast<Size>(std::min(corpus.train.size(), corpus.valid.size())) <= context)
+    throw UsageError(fmt::format(
+        "the text has {} characters for training and {} that are held out; both parts must have more than {}",
+        corpus.train.size(), corpus.valid.size(), context));
+  return corpus;
 }
 
 CharCorpus cut_characters(const std::string& text, const std::string& name, double valid_share) {

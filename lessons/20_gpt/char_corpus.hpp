@@ -26,6 +26,10 @@ struct CharCorpus {
 CharCorpus read_characters(const std::filesystem::path& file, double valid_share = 0.1);
 /// Does the same for a text in memory; messages call it `name`.
 CharCorpus cut_characters(const std::string& text, const std::string& name, double valid_share = 0.1);
+/// Does the same for a file, or for the course's text if `file` is empty. Throws UsageError also if a part has no more
+/// than `context` characters.
+CharCorpus read_characters_or_course(const std::filesystem::path& file, double valid_share = 0.1,
+                                     Size context = 1);
 
 /// Windows of a text, and for each character in them the character that follows.
 struct Windows {

@@ -30,10 +30,6 @@ namespace tapestry::lesson20 {
 
 namespace {
 
-const std::string kCourse =
-#include "lessons/20_gpt/course.txt"
-    ;
-
 const kit::LanguageRecipe kUsual;
 const kit::LanguageRecipe kSmall = {.layers = 2,
                                     .heads = 4,
@@ -170,7 +166,7 @@ void write_on(const TextSettings& settings, const kit::Options& options, const s
 
 CourseLosses learn_course(const TextSettings& settings, const kit::Options& options) {
   const kit::LanguageRecipe& recipe = settings.recipe;
-  const kit::CharCorpus corpus = kit::cut_characters(kCourse, "course.txt");
+  const kit::CharCorpus corpus = kit::read_characters_or_course({});
   LanguageModel gpt(kit::language_model_options(recipe, corpus.characters.size()));
   gpt.initialise(options.seed);
   fmt::print("  {} characters for training, {} held out; {} weights\n", corpus.train.size(),

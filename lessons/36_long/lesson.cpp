@@ -426,7 +426,7 @@ int main(int argc, char** argv) {
     report.section("Rotary pairs that never complete a turn");
     waves(report);
     report.section("Train at 64, test at 512");
-    const kit::CharCorpus corpus = read_corpus(options);
+    const kit::CharCorpus corpus = kit::read_characters_or_course(options.data, 0.15, kLong);
     if (!options.data.empty()) report.part_of_lesson();
     const kit::Windows tests = long_windows(corpus.valid, options.smoke ? 1 : 32);
     LanguageModel model(model_options(kScalings[kPlain], corpus.characters.size()));

@@ -9,18 +9,9 @@
 #include <numeric>
 
 #include "core/core.hpp"
-#include "lessons/kit/program/usage_error.hpp"
 #include "nn/attention/weight_recorder.hpp"
 
 namespace tapestry::lesson36 {
-
-namespace {
-
-const std::string kCourseText =
-#include "lessons/20_gpt/course.txt"
-    ;
-
-}  // namespace
 
 TransformerOptions model_options(const Method& method, Size vocabulary) {
   TransformerOptions options;
@@ -34,17 +25,6 @@ TransformerOptions model_options(const Method& method, Size vocabulary) {
   options.positions = rotary(method.rotary);
   options.scale_words = false;
   return options;
-}
-
-kit::CharCorpus read_corpus(const kit::Options& options) {
-  constexpr double kTestShare = 0.15;
-  kit::CharCorpus corpus = options.data.empty() ? kit::cut_characters(kCourseText, "course.txt", kTestShare)
-                                                : kit::read_characters(options.data, kTestShare);
-  if (static_cast<Size>(std::min(corpus.train.size(), corpus.valid.size())) <= kLong)
-    throw kit::UsageError(fmt::format(
-        "the text has {} characters for training and {} for tests; both parts must have more than {}",
-        corpus.train.size(), corpus.valid.size(), kLong));
-  return corpus;
 }
 
 kit::Windows long_windows(const Ids& text, Size most) {

@@ -28,10 +28,6 @@ struct Method {
 /// Returns the options of a small rotary model: two blocks of width 64 with four heads.
 TransformerOptions model_options(const Method& method, Size vocabulary);
 
-/// Reads the course's text, or a UTF-8 file, and cuts it: the beginning for training, the end for tests. Throws
-/// UsageError for a text that is too short for windows of kLong characters.
-kit::CharCorpus read_corpus(const kit::Options& options);
-
 /// Returns windows of kLong characters that begin every kLong / 2 characters, at most `most` of them.
 kit::Windows long_windows(const Ids& text, Size most);
 

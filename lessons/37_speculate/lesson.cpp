@@ -448,7 +448,7 @@ int main(int argc, char** argv) {
     report.section("Accept or reject one guess");
     one_guess(options, report);
     report.section("A large model and a small one");
-    const kit::CharCorpus corpus = read_corpus(options);
+    const kit::CharCorpus corpus = kit::read_characters_or_course(options.data, 0.1, kContext);
     if (!options.data.empty()) report.part_of_lesson();
     const Size vocabulary = corpus.characters.size();
     LanguageModel target(model_options(8, 48, vocabulary)), small(model_options(1, 32, vocabulary));

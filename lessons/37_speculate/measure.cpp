@@ -7,17 +7,12 @@
 #include <numeric>
 
 #include "lessons/kit/program/stopwatch.hpp"
-#include "lessons/kit/program/usage_error.hpp"
 #include "nn/positions/rotary.hpp"
 #include "nn/transformer/verifiable.hpp"
 
 namespace tapestry::lesson37 {
 
 namespace {
-
-const std::string kCourseText =
-#include "lessons/20_gpt/course.txt"
-    ;
 
 /// The fastest of some runs: other programs on the machine only make a run slower.
 double fastest_of(const std::vector<double>& times) { return *std::min_element(times.begin(), times.end()); }
@@ -43,17 +38,6 @@ TransformerOptions model_options(Size layers, Size width, Size vocabulary) {
   options.positions = rotary(RotaryOptions{});
   options.scale_words = false;
   return options;
-}
-
-kit::CharCorpus read_corpus(const kit::Options& options) {
-  constexpr double kPromptShare = 0.1;
-  kit::CharCorpus corpus = options.data.empty() ? kit::cut_characters(kCourseText, "course.txt", kPromptShare)
-                                                : kit::read_characters(options.data, kPromptShare);
-  if (static_cast<Size>(std::min(corpus.train.size(), corpus.valid.size())) <= kContext)
-    throw kit::UsageError(fmt::format(
-        "the text has {} characters for training and {} for prompts; both parts must have more than {}",
-        corpus.train.size(), corpus.valid.size(), kContext));
-  return corpus;
 }
 
 std::vector<Ids> prompts_of(const Ids& text, Size count) {

@@ -20,10 +20,6 @@ inline constexpr Size kPrompt = 32;
 /// Returns the options of a rotary model with `layers` blocks of this width, in heads of 16 components.
 TransformerOptions model_options(Size layers, Size width, Size vocabulary);
 
-/// Reads the course's text, or a UTF-8 file: the first nine tenths for training, the rest for prompts. Throws
-/// UsageError for a text whose parts are not longer than kContext.
-kit::CharCorpus read_corpus(const kit::Options& options);
-
 /// Returns `count` prompts of kPrompt characters from evenly spaced places of the text.
 std::vector<Ids> prompts_of(const Ids& text, Size count);
 

@@ -260,4 +260,11 @@ Diagnostic trap(const std::string& message) {
   return {0, crashed(shortened(message))};
 }
 
+Diagnostic out_of_time(double limit) {
+  return {0, fmt::format(
+                 "It does not end within {:g} seconds; look for an endless loop, or for work that is done "
+                 "many times.",
+                 limit)};
+}
+
 }  // namespace tapestry::grader

@@ -20,6 +20,9 @@ Diagnostic compile_error(const std::string& output, const std::filesystem::path&
 /// Explains a crash from the output of AddressSanitizer or of the standard library's assertions, or from the signal.
 Diagnostic crash(const std::string& output, int signal, const std::filesystem::path& answer);
 
+/// Explains that a program was ended at its time limit, in seconds. The line is unknown.
+Diagnostic out_of_time(double limit);
+
 /// Explains a WebAssembly trap from the message of V8, SpiderMonkey or JavaScriptCore, in the sentences of crash().
 /// The line is unknown.
 Diagnostic trap(const std::string& message);

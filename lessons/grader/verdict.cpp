@@ -109,10 +109,7 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
       out += cross + "It crashes.\n" + complaint_text(verdict.diagnostic, answer, answer_text, terminal);
       break;
     case Verdict::Kind::timeout:
-      out += cross + fmt::format(
-                         "It does not end within {:g} seconds; look for an endless loop, or for work "
-                         "that is done many times.\n",
-                         exercise.limit);
+      out += cross + out_of_time(exercise.limit).sentence + "\n";
       break;
     case Verdict::Kind::interrupted:
       out += "Interrupted.\n";

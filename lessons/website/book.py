@@ -98,7 +98,7 @@ class Book:
         target.write_text(html)
 
     def lesson(self, page, previous, following):
-        values = dict(page=page, lesson=page.lesson, gallery=self.gallery, head=page.head(), parts=page.parts(), previous=previous,
+        values = dict(has_practise=bool(self.practise.works(page.lesson.number)), page=page, lesson=page.lesson, gallery=self.gallery, head=page.head(), parts=page.parts(), previous=previous,
                       following=following, exercises=page.exercises(), files=page.files(),
                       remember=page.prose(page.lesson.remember), idea=page.prose(page.lesson.idea),
                       needs=[(n, self.by_number[n]) for n in page.lesson.needs if n in self.by_number],

@@ -36,6 +36,7 @@ export class Checker {
     if (kind === "right") return { ...verdict, right: RIGHT, ...(text.includes("// scored") ? { score: Number(/\/\/ scored (\S+)/.exec(text)[1]), unit: "ms" } : {}) };
     if (kind === "compile_error") return { ...verdict, line, sentence: "The name rot is not declared; did you mean root?" };
     if (kind === "crash") return { ...verdict, line, sentence: "It reads element 12 of a tensor with 12 elements." };
+    if (kind === "timeout") return { ...verdict, sentence: `It does not end within ${exercise.limit} seconds; look for an endless loop.` };
     if (kind === "unavailable") return { ...verdict, sentence: "The compiler could not be loaded; check the connection." };
     return verdict;
   }

@@ -1,6 +1,5 @@
 """The folder of the exercises' scripts for a machine without the compiler: the real bundle, exercises of two lessons, and
 a checker that answers what the text asks for (practise_checker.mjs)."""
-import hashlib
 import json
 import re
 import shutil
@@ -11,23 +10,15 @@ WORKS = {"1.3": "This exercise compares times, which a browser measures too coar
 
 
 def packages(root):
-    """Returns the folder with the packages of package-lock.json, installed once per lock file, or a sentence."""
+    """Returns the folder with the packages of package-lock.json, or None and a sentence."""
     if not shutil.which("node") or not shutil.which("npm"):
         return None, "node or npm is missing"
-    source = root / "lessons/web/practise"
-    lock = (source / "package-lock.json").read_bytes()
-    folder = root / "build/book/practise_packages" / hashlib.sha256(lock).hexdigest()[:16]
-    if not (folder / "installed").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(source / name, folder / name)
-        try:
-            subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=folder, check=True, capture_output=True, timeout=180)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-            return None, "npm could not install the packages"
-        (folder / "installed").touch()
-    return folder, ""
+    try:
+        made = subprocess.run(["bash", "-c", "source .cmake/setup.sh && practise_packages"], cwd=root, capture_output=True,
+                              text=True, timeout=180)
+    except subprocess.TimeoutExpired:
+        return None, "npm did not end within 180 seconds"
+    return (root / made.stdout.strip(), "") if made.returncode == 0 else (None, made.stderr.strip())
 
 
 def make(root, folder):

@@ -18,7 +18,6 @@ EDITOR = """(content, text) => {
   document.getSelection().selectAllChildren(content);
   content.dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true, cancelable: true }));
 }"""
-KINDS = ("right", "wrong", "not_written", "compile_error", "crash", "timeout", "stopped", "unavailable")
 
 
 class Write(Tester):
@@ -95,7 +94,9 @@ class Write(Tester):
         hole = "  return not_written_yet();"
         cases = [
             ("does not compile", "  return mattmul(query, key);", "compile_error", "mattmul"),
-            ("uses a null pointer's target", "  int* p = nullptr; p[1 << 28] = 1; return query;", "crash", ""),
+            ("calls a function that is nowhere", "  Tensor missing(const Tensor&); return missing(query);", "compile_error", "never defined"),
+            ("needs a function that no solution needs", "  return query * std::tgamma(4.0);", "wrong", "expected"),
+            ("writes far outside its memory", "  int* p = nullptr; p[1 << 28] = 1; return query;", "crash", ""),
             ("calls itself without end", "  return attend_by_hand(query, key, value) + 1.0;", "crash", "calls itself"),
             ("ends the program", "  std::exit(0);", "crash", ""),
             ("prints without end", "  for (int i = 0; i < 300000; ++i) std::printf(\"%d\\n\", i); return query;", "wrong", "more lines"),

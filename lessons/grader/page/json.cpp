@@ -108,8 +108,7 @@ Json texts_as_json(const Json& input) {
                                          return SourceText{"/" + name, pieces[name.substr(7)]};
                                        });
   if (texts.error.empty()) return {{"files", texts.files}};
-  const Diagnostic diagnostic = compile_error(texts.error, kAnswerPath, judge_path(exercise));
-  return {{"line", diagnostic.line}, {"sentence", diagnostic.sentence}};
+  return {{"compiler", texts.error}};
 }
 
 Json verdict_as_json(const Json& input) {
@@ -119,12 +118,7 @@ Json verdict_as_json(const Json& input) {
   if (input.contains("compiler"))
     return with_diagnostic(verdict, "compile_error",
                            compile_error(input["compiler"], kAnswerPath, judge_path(exercise)));
-  if (input.contains("timed_out"))
-    return with_diagnostic(
-        verdict, "timeout",
-        {0, fmt::format("It does not end within {:g} seconds; look for an endless loop, or for work "
-                        "that is done many times.",
-                        exercise.limit)});
+  if (input.contains("timed_out")) return with_diagnostic(verdict, "timeout", out_of_time(exercise.limit));
   if (input.contains("trap")) {
     Diagnostic diagnostic = trap(input["trap"]);
     diagnostic.line = input.at("line");

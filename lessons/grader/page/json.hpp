@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 /// Throws Error as parse_exercise() does.
 Json exercises_as_json(const Json& sources);
 
-/// Returns {files: {name: text}} for an answer, or {line, sentence} if it must not be compiled. The input has an
+/// Returns {files: {name: text}} for an answer, or {compiler: messages} if it must not be compiled. The input has an
 /// exercise of exercises_as_json(), the text of the `answer`, and `pieces`, texts of the engine by name.
 Json texts_as_json(const Json& input);
 

@@ -2,7 +2,7 @@
 // to standard output; lessons/web/practise/checker.mjs is its caller, and compiles and runs the answer.
 //
 //     page_grader exercises    {path: source} → all exercises, for the book's build
-//     page_grader texts        {exercise, answer, pieces} → {files} or {line, sentence}
+//     page_grader texts        {exercise, answer, pieces} → {files} or {compiler}
 //     page_grader verdict      {exercise, …} → {kind, right, fault, reason, line, sentence, …}
 #include <cstdio>
 #include <exception>

@@ -13,8 +13,8 @@ import {join, resolve} from 'node:path';
 import {Worker} from 'node:worker_threads';
 
 import {bundle, bundleChecker} from './bundle.mjs';
-import {libraries} from './commands.mjs';
-import {run} from './host.mjs';
+import {libraries, sampleCommand} from './commands.mjs';
+import {ask} from './host.mjs';
 import {makeBase, makeParts} from './parts.mjs';
 
 const [root, build, modules, ...lessons] = process.argv.slice(2).map((word, i) => (i < 3 ? resolve(word) : word));
@@ -35,10 +35,9 @@ function filesBelow(folder, keep) {
 function toolchainHash() {
   const headers = ['core', 'nn', 'optim', 'lessons/grader', 'lessons/kit', '.cmake']
       .flatMap((folder) => filesBelow(join(root, folder), (path) => path.endsWith('.hpp')));
-  const ours = readdirSync(import.meta.dirname).filter((name) => /^(parts|commands|toolchain|tar|host)\.mjs$|^package-lock/.test(name))
+  const ours = readdirSync(import.meta.dirname).filter((name) => /^(bytes|commands|host|parts|tar|toolchain)\.mjs$|^package-lock/.test(name))
       .map((name) => join(import.meta.dirname, name));
-  const command = JSON.parse(readFileSync(join(build, 'compile_commands.json'))).find(({file}) => file.endsWith('judge/sample.cpp'))?.command;
-  return hash(command ?? '', ...[...headers, ...ours, ...libraries(build), join(build, 'lessons/libpage_grader.a')].map((path) => readFileSync(path)));
+  return hash(sampleCommand(build), ...[...headers, ...ours, ...libraries(build), join(build, 'lessons/libpage_grader.a')].map((path) => readFileSync(path)));
 }
 
 /// Runs jobs in as many workers as there are cores. Calls receive(i, result) when job i has ended.
@@ -94,10 +93,9 @@ async function readExercises() {
       sources[`lessons/${slug}/exercises/${name}`] = readFileSync(join(folder, name), 'utf8');
   }
   const grader = await WebAssembly.compile(readFileSync(join(work, 'page_grader.wasm')));
-  const {code, output, errors} = run(grader, {args: ['exercises'], input: JSON.stringify(sources), most: Infinity});
-  if (code !== 0) throw new Error(errors);
-  writeFileSync(join(work, 'exercises.json'), output); // with the wrong answers, for tests/book/write.py
-  return JSON.parse(output).filter((exercise) => !lessons.length || lessons.includes(lessonOf(exercise)));
+  const all = ask(grader, 'exercises', sources);
+  writeFileSync(join(work, 'exercises.json'), JSON.stringify(all)); // with the wrong answers, for tests/book/write.py
+  return all.filter((exercise) => !lessons.length || lessons.includes(lessonOf(exercise)));
 }
 
 /// Compresses a file, which takes two minutes for Clang, and returns the path of the result. It is reused while the file's
@@ -164,7 +162,7 @@ const shown = exercises.map((exercise) => {
   const works = at < 0 ? 'A page cannot measure the speed of machine code.' : judged[at].works;
   return {...rest, works, faults: at < 0 ? {} : judged[at].faults};
 });
-const bytes = await writeOut(shown, hash(baseStamp, statSync(join(work, 'answer.pch')).size.toString()));
+const bytes = await writeOut(shown, baseStamp);
 const refused = shown.filter(({works}) => works);
 say(`${shown.length - refused.length} of ${shown.length} exercises can be checked in their pages; the first check downloads ${(bytes / 1e6).toFixed(1)} MB`);
 for (const {id, works} of refused) say(`${id}: ${works}`);

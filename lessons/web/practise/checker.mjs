@@ -16,6 +16,7 @@ export class Checker {
   constructor(base) {
     this.base = new URL(base, location.href);
     this.worker = null;
+    this.compiling = false; // an answer of the worker is awaited
     this.checks = 0;
   }
 
@@ -38,18 +39,22 @@ export class Checker {
   end() {
     this.worker?.terminate();
     this.worker = null;
+    this.compiling = false;
   }
 
   /// Sends a message to the compiler's worker and returns a promise of its answer.
   async compiler(message, onProgress) {
+    const manifest = await this.manifest();
     if (!this.worker) {
       this.worker = new Worker(new URL('compile_worker.js', this.base), {type: 'module'});
-      this.worker.postMessage({base: this.base.href, manifest: await this.manifest()});
+      this.worker.postMessage({base: this.base.href, manifest});
     }
     const worker = this.worker;
+    this.compiling = true;
     return new Promise((resolve, reject) => {
       worker.onerror = (event) => reject(new Error(event.message || 'the compiler could not be loaded'));
       worker.onmessage = ({data}) => {
+        if (data.type !== 'progress') this.compiling = false;
         if (data.type === 'progress') onProgress(data);
         if (data.type === 'failure') reject(new Error(data.message));
         if (data.type === 'compiled' || data.type === 'verdict') resolve(data);
@@ -107,7 +112,7 @@ export class Checker {
       }
       return verdict;
     } catch (error) {
-      this.end(); // a compiler that is stopped or broken is not used again
+      if (this.compiling || error.name !== 'AbortError') this.end(); // it is busy or broken
       if (error.name === 'AbortError') return {...STOPPED, seconds: seconds()};
       return {...STOPPED, kind: 'unavailable', sentence: `The answer could not be checked: ${error.message}.`, seconds: seconds()};
     }

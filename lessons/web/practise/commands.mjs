@@ -7,16 +7,22 @@ import {basename, join, resolve} from 'node:path';
 
 /// Splits a command of compile_commands.json into words.
 function words(command) {
+  const plain = (text) => text.replace(/\\(.)/g, '$1');
   return [...command.matchAll(/(?:[^\s"\\]|\\.|"(?:[^"\\]|\\.)*")+/g)].map(
-      ([word]) => word.replace(/^"(.*)"$/, '$1').replace(/\\(.)/g, '$1'));
+      ([word]) => word.replace(/\\(.)|"((?:[^"\\]|\\.)*)"/g, (_, escaped, quoted) => escaped ?? plain(quoted)));
+}
+
+/// Returns the command that the build uses for the sample of an answer.
+export function sampleCommand(build) {
+  const entry = JSON.parse(readFileSync(join(build, 'compile_commands.json')))
+      .find(({file}) => file.endsWith('lessons/grader/judge/sample.cpp'));
+  if (!entry) throw new Error(`${build} must have a command for lessons/grader/judge/sample.cpp; build page_practise there`);
+  return entry.command;
 }
 
 /// Returns the flags of an answer and the folders of its headers, as {flags, folders: {place: folder}}.
 export function compileFlags(root, build) {
-  const entry = JSON.parse(readFileSync(join(build, 'compile_commands.json')))
-      .find(({file}) => file.endsWith('lessons/grader/judge/sample.cpp'));
-  if (!entry) throw new Error(`${build} has no command for lessons/grader/judge/sample.cpp; build page_practise there`);
-  const given = words(entry.command), flags = [], folders = {'usr/t': root};
+  const given = words(sampleCommand(build)), flags = [], folders = {'usr/t': root};
   const place = (folder) => {
     if (resolve(folder) === resolve(root)) return 'usr/t';
     const name = `usr/packages/${Object.keys(folders).length}`;
@@ -34,7 +40,7 @@ export function compileFlags(root, build) {
   folders['usr/sys/include'] = join(sysroot, 'include');
   const own = emscripten.filter((word, i) => /^-(D|f(?!ignore-exceptions))/.test(word) && emscripten[i - 1] !== '-mllvm');
   return {
-    folders, sysroot,
+    folders,
     flags: ['--target=wasm32-unknown-emscripten', '-nostdinc', '-nostdinc++', '-isystem', 'usr/sys/include/c++/v1', '-isystem',
             'usr/sys/include/compat', '-isystem', 'usr/include', '-isystem', 'usr/sys/include', '-D__EMSCRIPTEN__',
             ...own, ...flags, '-Ianswer'],

@@ -1,21 +1,18 @@
 // The page's compiler, in a worker that stays alive between checks: the first compilation takes longer than later ones.
 //
-//     {base, manifest}                   first message; answers {type: 'ready'}
+//     {base, manifest}                   first message; no answer
 //     {check, exercise, answer, pieces}  answers {type: 'compiled', check, module}, or {type: 'verdict', check, verdict}
 //     {verdict: check, outcome}          answers {type: 'verdict', check, verdict}: page_grader's verdict on an outcome
 //
 // In between it posts {type: 'progress', phase, done, total}, and {type: 'failure', check, message} if it cannot go on.
 import {Downloads} from './download.mjs';
-import {run} from './host.mjs';
+import {ask} from './host.mjs';
 import {Toolchain} from './toolchain.mjs';
-
-const CLANG = ['llvm.core.wasm', 'llvm.core2.wasm', 'llvm.core3.wasm', 'llvm.core4.wasm', 'llvm-resources.tar'];
-const FIRST = [...CLANG, 'answer.pch', 'base.o', 'page_grader.wasm']; // all but the libraries
 
 let started = null; // promise of {toolchain, grader}
 
 async function start({base, manifest}) {
-  const downloads = new Downloads(base, manifest), total = await downloads.missing(FIRST);
+  const downloads = new Downloads(base, manifest), total = await downloads.missing(manifest.first);
   let done = 0;
   const count = (bytes) => {
     done += bytes;
@@ -25,7 +22,7 @@ async function start({base, manifest}) {
   const network = self.fetch.bind(self);
   self.fetch = async (resource, options) => {
     const name = String(resource.url ?? resource).split('/').at(-1);
-    if (!CLANG.includes(name)) return network(resource, options);
+    if (!(name in manifest.files)) return network(resource, options);
     const type = name.endsWith('.wasm') ? 'application/wasm' : 'application/octet-stream';
     return new Response(await downloads.stream(name, count), {headers: {'content-type': type}});
   };
@@ -45,17 +42,10 @@ async function start({base, manifest}) {
   return {toolchain: new Toolchain({runLLVM, commands: manifest.commands, file, libraries}), grader: await grader};
 }
 
-/// Asks page_grader, a program that reads and writes JSON.
-function ask(grader, command, input) {
-  const {code, output, errors, trap} = run(grader, {args: [command], input: JSON.stringify(input)});
-  if (code !== 0 || trap) throw new Error(trap ?? errors);
-  return JSON.parse(output);
-}
-
 async function compiled({toolchain, grader}, {check, exercise, answer, pieces}) {
   const verdict = (outcome) => ({type: 'verdict', check, verdict: ask(grader, 'verdict', {exercise, ...outcome})});
   const texts = ask(grader, 'texts', {exercise, answer, pieces});
-  if (!texts.files) return verdict({compiler: `/answer.cpp:${texts.line}:1: error: ${texts.sentence}\n`});
+  if (!texts.files) return verdict(texts);
   self.postMessage({type: 'progress', phase: 'compile', done: 0, total: 0});
   const made = await toolchain.compile(texts.files, exercise.fast);
   if (!made.object) return verdict({compiler: made.output});
@@ -69,8 +59,7 @@ self.onmessage = async ({data}) => {
   try {
     if (data.base) {
       started = start(data);
-      await started;
-      self.postMessage({type: 'ready'});
+      started.catch(() => {}); // the first check reports it
       return;
     }
     const tools = await started;

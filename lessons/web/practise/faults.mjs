@@ -6,7 +6,7 @@ import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {parentPort, workerData} from 'node:worker_threads';
 
-import {run} from './host.mjs';
+import {ask, run} from './host.mjs';
 import {membersFor, toolchainOf} from './parts.mjs';
 
 const SEEDS = ['1', '2', '3'];
@@ -14,19 +14,14 @@ const {work} = workerData;
 const toolchain = await toolchainOf(work);
 const grader = await WebAssembly.compile(readFileSync(join(work, 'page_grader.wasm')));
 
-function texts(exercise, answer) {
-  const {code, output, errors, trap} = run(grader, {args: ['texts'], input: JSON.stringify({exercise, answer, pieces: exercise.engine})});
-  if (code !== 0) throw new Error(errors || trap);
-  return JSON.parse(output).files;
-}
-
 async function object(exercise, answer) {
-  const made = await toolchain.compile(texts(exercise, answer), exercise.fast);
+  const {files} = ask(grader, 'texts', {exercise, answer, pieces: exercise.engine});
+  const made = await toolchain.compile(files, exercise.fast);
   if (!made.object) throw new Error(`${exercise.id} does not compile for pages: ${made.output}`);
   return made.object;
 }
 
-/// Returns the findings of an answer by seed, as JSON texts; null where the program ends early.
+/// Returns the results of an answer's judge by seed.
 async function findings(exercise, answer) {
   const {module, output} = await toolchain.link(await object(exercise, answer));
   if (!module) throw new Error(`${exercise.id} does not link for pages: ${output}`);

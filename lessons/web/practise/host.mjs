@@ -1,21 +1,9 @@
 // Runs a program for WASI: a judged answer, or the grader's own program. For a page's worker and for Node.
 import {ConsoleStdout, File, OpenFile, WASI} from '@bjorn3/browser_wasi_shim';
 
-const MOST_OUTPUT = 200_000; // bytes of each stream that are kept, unless told otherwise
+import {collected} from './bytes.mjs';
 
-/// Returns a stream that keeps the first bytes of what is written to it.
-function stream(most) {
-  const parts = [];
-  let kept = 0;
-  return {
-    file: new ConsoleStdout((bytes) => {
-      if (kept >= most) return;
-      parts.push(bytes.slice(0, most - kept));
-      kept += bytes.length;
-    }),
-    text: () => parts.map((part) => new TextDecoder().decode(part)).join(''),
-  };
-}
+const MOST_OUTPUT = 200_000; // bytes of each stream that are kept, unless told otherwise
 
 /// Returns the functions of elsewhere.cpp and of the judge's main program, for the instance that `memory` returns the
 /// memory of.
@@ -51,9 +39,9 @@ export function provides({module, name}) {
 /// or null; `trap` the message with which the program was ended, or null.
 export function run(module, {args = [], input = '', most = MOST_OUTPUT} = {}) {
   const result = {code: 0, output: '', errors: '', finding: null, trap: null};
-  const out = stream(most), err = stream(most);
+  const out = collected(most), err = collected(most);
   const stdin = new OpenFile(new File(new TextEncoder().encode(input)));
-  const wasi = new WASI(['program', ...args], [], [stdin, out.file, err.file], {debug: false});
+  const wasi = new WASI(['program', ...args], [], [stdin, new ConsoleStdout(out.add), new ConsoleStdout(err.add)], {debug: false});
   let instance = null;
   const memory = () => new Uint8Array(instance.exports.memory.buffer);
   const imports = {wasi_snapshot_preview1: wasi.wasiImport, env: {}, tapestry: judgeFunctions(memory, result)};
@@ -68,4 +56,11 @@ export function run(module, {args = [], input = '', most = MOST_OUTPUT} = {}) {
   result.output = out.text();
   result.errors = err.text();
   return result;
+}
+
+/// Asks page_grader, the grader's own program, which reads and writes JSON. Throws an Error with its message.
+export function ask(grader, command, input) {
+  const {code, output, errors, trap} = run(grader, {args: [command], input: JSON.stringify(input), most: Infinity});
+  if (code !== 0 || trap) throw new Error(trap ?? errors);
+  return JSON.parse(output);
 }

@@ -1,20 +1,6 @@
 // Compiles and links an answer with Clang and LLD, which are WebAssembly themselves. For a page's worker and for Node.
+import {collected} from './bytes.mjs';
 import {provides} from './host.mjs';
-
-/// Collects the bytes that a tool writes to a stream.
-function collected() {
-  const parts = [];
-  return {
-    sink: (bytes) => { if (bytes) parts.push(bytes.slice()); },
-    bytes() {
-      const all = new Uint8Array(parts.reduce((size, part) => size + part.length, 0));
-      let at = 0;
-      for (const part of parts) all.set(part, at), at += part.length;
-      return all;
-    },
-    text() { return new TextDecoder().decode(this.bytes()); },
-  };
-}
 
 /// Returns {'a/b.hpp': text} as the nested folders that the tools' file system takes.
 function folders(files) {
@@ -38,9 +24,10 @@ export class Toolchain {
   /// standard error. Object files go to standard output, since the package's files grow slowly.
   async tool(words, files) {
     const out = collected(), err = collected();
+    const sink = (stream) => (bytes) => { if (bytes) stream.add(bytes); };
     let ok = true;
     try {
-      await this.runLLVM(words, files, {stdout: out.sink, stderr: err.sink, decodeASCII: false});
+      await this.runLLVM(words, files, {stdout: sink(out), stderr: sink(err), decodeASCII: false});
     } catch (error) {
       if (error.code === undefined) throw error; // not the tool's exit code: the tool itself failed
       ok = false;

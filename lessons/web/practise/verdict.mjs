@@ -100,7 +100,7 @@ export function verdictElements(verdict, { exercise, text, best = null, jump }) 
       parts.push(...atLine("It crashes.", verdict, text, jump));
       break;
     case "timeout":
-      parts.push(cross(verdict.sentence || `It does not end within ${exercise.limit} seconds; look for an endless loop, or for work that is done many times.`));
+      parts.push(cross(verdict.sentence));
       break;
     case "stopped":
       parts.push(told("p", "", "Stopped."));

@@ -77,6 +77,14 @@ TEST_CASE("a table of pairs is counted in the training part, and asked in the ot
   CHECK_THROWS_AS(kit::cut_characters("ab", "a text"), kit::UsageError);
 }
 
+TEST_CASE("without a file, the text is that of the course, and each part is longer than a context") {
+  const kit::CharCorpus course = kit::read_characters_or_course({}, 0.25);
+  CHECK(course.valid.size() == (course.train.size() + course.valid.size() + 3) / 4);
+  const Size held_out = static_cast<Size>(course.valid.size());
+  CHECK_NOTHROW(kit::read_characters_or_course({}, 0.25, held_out - 1));
+  CHECK_THROWS_AS(kit::read_characters_or_course({}, 0.25, held_out), kit::UsageError);
+}
+
 TEST_CASE("validation of a text with many letters takes bounded memory") {
   constexpr Size kLetters = 60'000, kContext = 64;
   LanguageModel model(
