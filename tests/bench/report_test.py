@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # Tests of the benchmarks' report. Nothing is timed: programs and PyTorch are scripts that say what they took.
+import ctypes
 import json
 import os
 import pathlib
@@ -42,9 +43,17 @@ case "$*" in
   -c*) echo 2.0 ;;
   *--memory*) echo '{"peak_mib": 90}' ;;
   *_flex*) echo '{"variants_ms": {}, "why": "not on this machine"}' ;;
-  *tuned*) echo '{"median_ms": 6, "variant": "fused", "malloc": "tuned", "variants_ms": {"fused": 6, "plain": 7}}' ;;
+  *tuned*) [ -z "$LD_PRELOAD" ] || exec echo '{"median_ms": 5, "variant": "fused", "malloc": "tuned", "variants_ms": {"fused": 5}}'
+    echo '{"median_ms": 6, "variant": "fused", "malloc": "tuned", "variants_ms": {"fused": 6, "plain": 7}}' ;;
   *) echo '{"median_ms": 8, "variant": "plain", "malloc": "default", "variants_ms": {"fused": 9, "plain": 8}}' ;;
 esac
+"""
+# Processors: one of AMD, on which MKL has two paths, and one of Intel.
+PROCESSOR = """vendor_id\t: {vendor}
+cpu family\t: 25
+model\t\t: 17
+model name\t: {name}
+flags\t\t: fpu avx2 avx512bw
 """
 # Matrix products: 0.1 ms for each of the shapes that are asked for; PyTorch's take 0.2 ms.
 PRODUCTS = f"""#!{sys.executable}
@@ -189,6 +198,7 @@ class Command(unittest.TestCase):
         self.script("bench_memory", MEMORY)
         self.script("bench_limits", f"#!/bin/sh\necho '{json.dumps(LIMITS)}'\n")
         self.torch = self.script("torch", TORCH)
+        self.processor("GenuineIntel", "Xeon")
 
     def tearDown(self):
         self.folder.cleanup()
@@ -200,9 +210,18 @@ class Command(unittest.TestCase):
         path.chmod(0o755)
         return path
 
+    def processor(self, vendor, name):
+        """The machine that the program sees from now on."""
+        self.cpuinfo = self.build / "cpuinfo"
+        self.cpuinfo.write_text(PROCESSOR.format(vendor=vendor, name=name), encoding="utf8")
+
+    def rows(self, name="bench.json"):
+        return json.loads((self.build / name).read_text(encoding="utf8"))["rows"]
+
     def run_it(self, *arguments):
         command = [sys.executable, "-B", HERE / "compare.py", "--build", self.build, "--rounds", "2", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, LC_ALL="C.UTF-8"))
+        return subprocess.run(command, capture_output=True, text=True,
+                              env=dict(os.environ, LC_ALL="C.UTF-8", TAPESTRY_BENCH_CPUINFO=str(self.cpuinfo)))
 
     def test_ours_beside_pytorch(self):
         done = self.run_it("--python", self.torch, "--filter", "^(tanh|exp)_1M$", "--threads", "1")
@@ -212,10 +231,73 @@ class Command(unittest.TestCase):
         self.assertEqual((tanh["verdict"], exp["verdict"]), ("missed", "met"))
         self.assertEqual((tanh["ours"], tanh["peer"], tanh["ratio"]), (2.0, 6, 3.0))
         self.assertEqual(tanh["how"], "fused, tuned malloc; plain 7")
-        self.assertEqual(len(tanh["peer_rounds"]), 4)
+        # The default allocator took more than 1.3 times the tuned one's time: the second round does without it.
+        self.assertEqual([row["malloc"] for row in tanh["peer_rounds"]], ["default", "tuned", "tuned"])
         self.assertGreater(exp["percent_of_limit"], 0)
         xml.parse(self.build / "bench.svg")
         self.assertRegex(done.stdout, r"exp_1M .* 3\.00 +1\.5 +met")
+
+    def test_mkl_takes_its_path_for_intel_on_processors_of_amd(self):
+        """The preloaded library is there on AMD's processors alone, and it answers 1."""
+        for vendor, peer, how in (("AuthenticAMD", 5, "fused, tuned malloc, MKL's path for Intel; plain 7"),
+                                  ("GenuineIntel", 6, "fused, tuned malloc; plain 7")):
+            self.processor(vendor, "Zen")
+            done = self.run_it("--python", self.torch, "--filter", "^tanh_1M$", "--threads", "1")
+            self.assertEqual(done.stderr, "")
+            (tanh,) = self.rows()
+            self.assertEqual((tanh["peer"], tanh["how"]), (peer, how))
+        library = ctypes.CDLL(str(self.build / "bench_mkl" / "libintel.so"))
+        self.assertEqual(library.mkl_serv_intel_cpu_true(), 1)
+
+    def test_without_a_compiler_mkl_keeps_its_path(self):
+        self.processor("AuthenticAMD", "Zen")
+        (self.build / "bench_mkl").write_text("a file in the folder's place", encoding="utf8")
+        done = self.run_it("--python", self.torch, "--filter", "^tanh_1M$", "--threads", "1")
+        self.assertIn("only with MKL's path for AMD processors", done.stderr)
+        self.assertEqual(self.rows()[0]["peer"], 6)
+
+    def test_the_fastest_of_several_releases_counts(self):
+        newer = self.script("newer", TORCH.replace("echo 2.0", "echo 2.9").replace('"median_ms": 6', '"median_ms": 4'))
+        without = self.script("without", "#!/bin/sh\nexit 1\n")
+        pythons = [word for python in (self.torch, newer, without) for word in ("--python", python)]
+        done = self.run_it(*pythons, "--filter", "^tanh_1M$", "--threads", "1")
+        (tanh,) = self.rows()
+        self.assertEqual((tanh["peer"], tanh["how"]), (4, "fused, tuned malloc, PyTorch 2.9; plain 7"))
+        self.assertIn("PyTorch 2.0, 2.9,", done.stdout)
+        self.assertIn(f"{without} has no PyTorch", done.stdout)
+        self.assertEqual({row["way"] for row in tanh["peer_rounds"]}, {"PyTorch 2.0", "PyTorch 2.9"})
+
+    def test_products_name_the_fastest_way(self):
+        """MKL's path for Intel is faster at the first shape alone; both lists are as long as the shapes."""
+        self.processor("AuthenticAMD", "Zen")
+        self.script("bench_matmul", PRODUCTS.replace("sys.argv[4:]", "('4x4x4', '8x8x8')"))
+        answer = """  *matmul*) times="0.2, 0.2"; [ -z "$LD_PRELOAD" ] || times="0.05, 0.3"; echo "{\\"shapes_ms\\": [$times]}" ;;
+"""
+        torch = self.script("torch", TORCH.replace("  *tuned*", answer + "  *tuned*"))
+        done = self.run_it("--python", torch, "--filter", "^matmul_(best|worst)$", "--threads", "1")
+        best, worst = self.rows()
+        self.assertIn("torch (MKL's path for Intel) at 1, torch at 1", best["how"], done.stderr)
+        self.assertEqual(worst["how"], "4x4x4: torch (MKL's path for Intel)")
+        self.assertAlmostEqual(worst["ratio"], 0.5)
+
+    def test_rows_of_two_machines_in_one_table(self):
+        """An update keeps the other rows, takes the place of its own, and warns if the machine is another."""
+        self.run_it("--ours", "--filter", "^(tanh|exp)_1M$", "--threads", "1", "--json", self.build / "first.json")
+        self.script("bench_kernels", BENCHMARK.replace("2000", "3000"))
+        update = ("--ours", "--filter", "^(exp|sigmoid)_1M$", "--threads", "1", "--update", self.build / "first.json")
+        done = self.run_it(*update)
+        self.assertEqual([(row["name"], row["ours"]) for row in self.rows()],
+                         [("tanh_1M", 2.0), ("exp_1M", 3.0), ("sigmoid_1M", 3.0)])
+        self.assertNotIn("warning", done.stdout)
+        self.processor("AuthenticAMD", "Zen")
+        done = self.run_it(*update, "--markdown", self.build / "table.md")
+        warning = r"warning: this table mixes rows of 2 machines \(Xeon .*: 1 row; Zen \(family 25, model 17\), AVX-512"
+        self.assertRegex(done.stdout, warning)
+        self.assertRegex((self.build / "table.md").read_text(encoding="utf8"), warning)
+        for text in ("{}", "no JSON"):
+            (self.build / "first.json").write_text(text, encoding="utf8")
+            done = self.run_it(*update)
+            self.assertEqual((done.returncode, "must be the figures of an earlier run" in done.stderr), (2, True))
 
     def test_the_floor_is_the_time_of_the_fastest_products(self):
         """Each takes 0.1 ms; PyTorch's are slower. The step takes 2 ms."""

@@ -258,6 +258,11 @@ class Arguments(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
                 self.assertIn(script.rsplit("/", 1)[-1], done.stdout)
 
+    def test_the_benchmarks_list_needs_nothing(self):
+        done = self.start("tests/bench/run", "--list")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("tiny_op\n", done.stdout)
+
     def test_every_program_has_a_help_that_needs_nothing(self):
         compilers = {"tool", "ar", "c++", "cc", "ranlib"}  # of .cmake/macos, which stand in for others
         programs = [path for path in executables() if path.name not in compilers]

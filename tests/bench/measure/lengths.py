@@ -26,7 +26,7 @@ def series(ours, options, way, run, threads, sizes):
     mine, theirs = [], []
     for size in sizes:
         name = f"length_{way}_{run}"
-        peer = peers.Peer(options.python, f"{name}_{size}", threads, options.budget, False) if options.torch else None
+        peer = peers.Peer(options.ways, f"{name}_{size}", threads, options.budget, False) if options.ways else None
         times = []
         for _ in range(options.rounds):
             times.append(ours.milliseconds(Case(f"{name}/{size}", None, "lengths"), threads, options.budget))
@@ -52,7 +52,7 @@ def table(ours, options):
             for way, name in WAYS.items():
                 mine, theirs = series(ours, options, way, run, threads, sizes)
                 yield f"{'  ' + name:40}" + cells(mine)
-                if options.torch:
+                if options.ways:
                     yield f"{'    PyTorch':40}" + cells(theirs)
                 exact = exact or mine
                 at = crossing(sizes, mine, exact) if way != "attend" else None
@@ -66,5 +66,5 @@ def table(ours, options):
         for way, name in WAYS.items():
             names = [f"length_{way}_{size}" for size in sizes]
             yield f"{'  ' + name:40}" + cells([ours.json("memory", "peak", one)["peak_mib"] for one in names])
-            if options.torch:
+            if options.ways:
                 yield f"{'    PyTorch':40}" + cells([peers.memory_mib(options.python, one) for one in names])

@@ -1,5 +1,6 @@
 # Matrix products: ours beside the libraries', and how fast those of a training step can be at the best.
 import math
+from collections import Counter
 
 from . import cases, limits, peers, table
 
@@ -7,10 +8,11 @@ from . import cases, limits, peers, table
 def measured(options, ours, threads, names=()):
     """Shapes with "ms", the milliseconds of each library and of ours: the list of bench_matmul, or these."""
     shapes = ours.json("matmul", "--json", str(threads), str(options.budget), *names, threads=threads)
-    if options.torch:
+    if options.ways:
         plain = [{key: s[key] for key in ("m", "n", "k", "a_transposed", "b_transposed", "batch")} for s in shapes]
-        for shape, value in zip(shapes, peers.products_ms(options.python, plain, threads, options.budget)):
-            shape["ms"]["torch"] = value
+        theirs = peers.products_ms(options.ways, plain, threads, options.budget)
+        for shape, (milliseconds, way) in zip(shapes, theirs):
+            shape["ms"]["torch"], shape["way"] = milliseconds, way
     return shapes
 
 
@@ -31,6 +33,12 @@ class Floors:
             for shape in measured(self.options, self.ours, threads, missing):
                 known[shape["name"]] = min(shape["ms"].values())
         return limits.least(limit, parts, known)[0]
+
+
+def named(library, shape):
+    """The library, and for PyTorch's the way in which it was fastest."""
+    way = shape.get("way") if library == "torch" else ""
+    return f"{library} ({way})" if way else library
 
 
 def geometric_mean(values):
@@ -54,15 +62,18 @@ def rows(options, ours, threads, limit, wanted):
         if not there:
             found.append(table.row(name, threads, geometric_mean(mine), None, goal, limit=least, binds="FMA"))
             continue
-        theirs = [min(s["ms"][library] for library in there) for s in shapes]
+        fastest = [min(there, key=s["ms"].get) for s in shapes]
+        theirs = [s["ms"][library] for s, library in zip(shapes, fastest)]
+        fastest = [named(library, s) for s, library in zip(shapes, fastest)]
         ratios = [their / our for their, our in zip(theirs, mine)]
         worst = min(range(len(ratios)), key=ratios.__getitem__)
         if name == "matmul_worst":
-            remark, pair, share = shapes[worst]["name"], (mine[worst], theirs[worst]), None
+            remark, pair, share = f"{shapes[worst]['name']}: {fastest[worst]}", (mine[worst], theirs[worst]), None
             if limit:
                 share = flops[worst] / limit["gflops"] * 1e-6
         else:
-            remark = f"geometric mean of {len(shapes)}; the fastest of {', '.join(there)}"
+            counts = ", ".join(f"{library} at {count}" for library, count in Counter(fastest).most_common())
+            remark = f"geometric mean of {len(shapes)}; the fastest of {', '.join(there)}: {counts}"
             pair, share = (geometric_mean(mine), geometric_mean(theirs)), least
         found.append(table.row(name, threads, *pair, goal, limit=share, binds="FMA", how=remark))
     found[0]["shapes"] = shapes

@@ -2,20 +2,11 @@
 from . import limits, peers, table
 
 
-def how(peer):
-    """Which way of writing it was the peer's fastest, and what the others took."""
-    best = peer.best()
-    if not best:
-        return f"does not run: {peer.why()}"
-    text = f"{best['variant']}, {best['malloc']} malloc"
-    return text + "".join(f"; {variant} {value:.4g}" for variant, value in peer.others_ms().items())
-
-
 def time_case(options, ours, case, threads, limit, floors):
     """Ours and the peer in turns, fresh processes, the best median of each."""
     if case.beside:
         return time_beside(options, ours, case, threads, limit)
-    peer = peers.Peer(options.python, case.name, threads, options.budget, options.compile) if options.torch else None
+    peer = peers.Peer(options.ways, case.name, threads, options.budget, options.compile) if options.ways else None
     times = []
     for _ in range(options.rounds):
         if ours.has(case.program):
@@ -25,10 +16,10 @@ def time_case(options, ours, case, threads, limit, floors):
     best = min(times) if times else None
     theirs = peer.best()["median_ms"] if peer and peer.best() else None
     if case.longest_ns:
-        remark = f"the peer {theirs * 1e6:.0f} ns; {how(peer)}" if peer else ""
+        remark = f"the peer {theirs * 1e6:.0f} ns; {peer.how()}" if peer else ""
         return table.at_most(case.name, threads, best * 1e6, case.longest_ns, "ns", remark) if times else None
     least, binds = limits.least(limit, case.work) if limit and case.work else (None, "")
-    remark = how(peer) if peer else ""
+    remark = peer.how() if peer else ""
     floor = floors.of(case.work, threads, limit)
     found = table.row(case.name, threads, best, theirs, case.goal(threads), "ms", least, binds, remark, floor)
     found["ours_rounds"] = times
@@ -54,7 +45,7 @@ def time_beside(options, ours, case, threads, limit):
 def memory(options, ours, name, goal):
     """Peak above the inputs, MiB."""
     mine = ours.json("memory", "peak", name)["peak_mib"] if ours.has("memory") else None
-    theirs = peers.memory_mib(options.python, name) if options.torch else None
+    theirs = peers.memory_mib(options.python, name) if options.ways else None
     return table.row(f"memory_{name}", 1, mine, theirs, goal, "MiB")
 
 

@@ -1,4 +1,6 @@
 # Rows of the table: from measured times to ratio, goal and share of the limit; and as lines of text.
+from collections import Counter
+
 CLOSE = 1.3  # a goal missed by no more than this factor is marked apart
 FLOOR = 85  # % of the floor that are to be reached where the goal lies below it
 
@@ -89,6 +91,22 @@ def summary(rows):
     return f"goals: {', '.join(counts)}" if counts else "no goal was judged"
 
 
+def joined(before, rows):
+    """The rows of an earlier run, with those that were measured again in their place."""
+    again = {(found["name"], found["threads"]): found for found in rows}
+    kept = [again.pop((found["name"], found["threads"]), found) for found in before]
+    return kept + list(again.values())
+
+
+def mixed(rows):
+    """A warning if the rows come from several machines, else nothing."""
+    counts = Counter(found.get("machine", "an unknown machine") for found in rows)
+    if len(counts) < 2:
+        return ""
+    machines = "; ".join(f"{machine}: {count} row{'s' if count > 1 else ''}" for machine, count in counts.items())
+    return f"warning: this table mixes rows of {len(counts)} machines ({machines}); compare times within a row only"
+
+
 def markdown(rows):
     """The rows as a table for the page of speed: a case a line, thread counts side by side; a ratio that meets its goal is
     bold."""
@@ -100,7 +118,8 @@ def markdown(rows):
     for found in rows:
         cases.setdefault(found["name"], {})[found["threads"]] = found
     lines = [f"| {name} |" + "".join(cells(group.get(count)) for count in counts) for name, group in cases.items()]
-    return [head, under, *lines]
+    warning = mixed(rows)
+    return [head, under, *lines, *(["", f"**{warning}**"] if warning else [])]
 
 
 def cells(found):
