@@ -28,6 +28,65 @@ void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
   detail::write_positions(store, at, x, 0, x.size(-2));
 }
 
+/// Copies the filled positions of row `from` of a store (B, heads…, capacity, d) to row `to` of another.
+void copy_row(Tensor& target, Size to, const Tensor& source, Size from, Size filled) {
+  dispatch(source.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    const Size head = std::max<Size>(1, source.size(-2) * source.size(-1)),
+               row = source.count() / source.size(0);
+    const T* in = source.data<T>() + from * row;
+    T* out = target.mutable_data<T>() + to * row;
+    for (Size at = 0; at < row; at += head) std::copy_n(in + at, filled * source.size(-1), out + at);
+  });
+}
+
+/// Returns a store for another number of rows, without values.
+Tensor with_rows(const Tensor& store, Size rows) {
+  Dims shape = store.shape();
+  shape[0] = rows;
+  return Tensor::uninitialised(shape, store.dtype());
+}
+
+/// Makes row i of the store the former row rows[i], in place. A row is overwritten once no other row needs it. What
+/// then remains are rows that change places in a circle, for each of which one row is kept apart.
+void move_rows(Tensor& store, std::vector<Size> rows, Size filled) {
+  const auto count = static_cast<Size>(rows.size());
+  std::vector<Size> readers(static_cast<std::size_t>(store.size(0)), 0);
+  const auto at = [](std::vector<Size>& list, Size i) -> Size& { return list[static_cast<std::size_t>(i)]; };
+  for (Size i = 0; i < count; ++i) at(readers, at(rows, i)) += at(rows, i) != i;
+  for (Size first = 0; first < count; ++first) {
+    for (Size i = first; i < count && at(readers, i) == 0 && at(rows, i) != i;) {
+      const Size from = std::exchange(at(rows, i), i);
+      copy_row(store, i, store, from, filled);
+      --at(readers, from);
+      i = from;
+    }
+  }
+  for (Size first = 0; first < count; ++first) {
+    if (at(rows, first) == first) continue;
+    Tensor apart = with_rows(store, 1);
+    copy_row(apart, 0, store, first, filled);
+    for (Size i = first; at(rows, i) != i;) {
+      const Size from = std::exchange(at(rows, i), i);
+      copy_row(store, i, from == first ? apart : store, from == first ? 0 : from, filled);
+      i = from;
+    }
+  }
+  store = slice(store, 0, 0, count);
+}
+
+/// Does the same for any number of rows: more than before need new memory.
+void keep_store_rows(Tensor& store, const std::vector<Size>& rows, Size filled) {
+  const auto count = static_cast<Size>(rows.size());
+  for (const Size row : rows)
+    if (row < 0 || row >= store.size(0))
+      fail("[cache] kept rows must be from 0 to {}, got {}", store.size(0) - 1, row);
+  if (count <= store.size(0)) return move_rows(store, rows, filled);
+  Tensor larger = with_rows(store, count);
+  for (Size i = 0; i < count; ++i) copy_row(larger, i, store, rows[static_cast<std::size_t>(i)], filled);
+  store = larger;
+}
+
 /// Returns a copy with its own memory. Only the filled positions are copied.
 Tensor copy_of(const Tensor& store, Size filled) {
   if (!store.defined()) return store;
@@ -104,9 +163,9 @@ void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
 }
 
 void KeyValueCache::keep_rows(const std::vector<Size>& rows) {
-  const Indices ids(rows, {static_cast<Size>(rows.size())});
   for (Tensor* store : {&keys_, &values_, &data_})
-    if (store->defined()) *store = embedding(*store, ids);
+    if (store->defined()) keep_store_rows(*store, rows, length_);
+  const Indices ids(rows, {static_cast<Size>(rows.size())});
   for (Tensor& part : state_) part = embedding(part, ids);
 }
 

@@ -41,7 +41,8 @@ class KeyValueCache {
   /// with it. Throws unless length ≤ more[0] < more[1] < … < length(), and if a state of constant size would
   /// have to forget.
   void keep_positions(Size length, const std::vector<Size>& more = {});
-  /// Makes row i the former row rows[i], for a search that copies and drops hypotheses.
+  /// Makes row i the former row rows[i], for a search that copies and drops hypotheses. Up to as many rows as before
+  /// are moved in place, so views change with them. Throws if there is no such row.
   void keep_rows(const std::vector<Size>& rows);
 
  private:

@@ -7,7 +7,8 @@
 //           for columns, a tile at a time        b's panel (kc × tile) stays in L1
 //             for rows, a tile at a time         registers: see tiles.hpp
 //
-// If all rows of a are one block, each share of b's columns is packed just before its use instead.
+// If all rows of a are one block, each share of b's columns is packed just before its use instead. On one thread a
+// single row reads b in the order of its memory: see row.hpp.
 //
 // Every element of c adds its k terms one by one in increasing order, wherever the blocks are cut, so the cuts may
 // depend on the number of threads. The dot path, which adds along lanes, is chosen from the whole product's shape
@@ -21,6 +22,7 @@
 #include "core/simd/matmul/blocks.hpp"
 #include "core/simd/matmul/dot.hpp"
 #include "core/simd/matmul/pack.hpp"
+#include "core/simd/matmul/row.hpp"
 #include "core/simd/matmul/tiles.hpp"
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
@@ -102,7 +104,8 @@ class Product {
       all.a = packed_a.data();
     }
     // The divisions take longer than a small product, so uncut products skip them.
-    const bool whole = !parallel && all.columns * all.k * kBytes <= kShareBytes;
+    const bool one_row = all.rows == 1 && !pack_b_ && !parallel;
+    const bool whole = one_row || (!parallel && all.columns * all.k * kBytes <= kShareBytes);
     const Size share =
         whole ? all.columns
               : even_part(all.columns, kShareBytes / (all.k * kBytes), parallel ? thread_count() : 1, kWide);
@@ -113,7 +116,7 @@ class Product {
         pack_panels(block.b, block.columns, block.k, packed_b.data(), false);
         block.b = packed_b.data();
       }
-      run_block(block);
+      run_block(block, one_row ? run_row(block) : 0);
     });
   }
 
@@ -184,10 +187,11 @@ class Product {
     return grid;
   }
 
-  void run_block(const Block& block) const {
+  /// Runs the block's columns from j on.
+  void run_block(const Block& block, Size j = 0) const {
     // Thin products read b in place, in wide tiles; packed panels have a fixed width.
     const Size widest = pack_b_ ? kTileVectors : TileTable<T>::widest(std::min<Size>(block.rows, 4));
-    for (Size j = 0; j < block.columns;) {
+    while (j < block.columns) {
       const Size left = block.columns - j;
       Size vectors = widest;
       if constexpr (kTileVectors == 2) {
@@ -199,6 +203,19 @@ class Product {
       run_column(block, j, vectors, columns);
       j += columns;
     }
+  }
+
+  /// Runs the whole pairs of vectors of a block of one row, with b in place, and returns the number of their columns.
+  Size run_row(const Block& block) const {
+    const Size columns = block.columns / kWide * kWide;
+    if (columns <= kMaxTileVectors * kL) return 0;  // one tile reads whole rows, too
+    if (block.start_col == 0) {
+      std::fill_n(block.c, columns, T(0));
+    } else if (block.start != block.c) {
+      std::copy_n(block.start, columns, block.c);
+    }
+    add_row_product(block.a, x_.a_col, block.b, block.b_row, block.k, block.c, columns);
+    return columns;
   }
 
   /// Runs all tiles at columns [j, j + columns) of the block, from top to bottom.
@@ -247,7 +264,7 @@ class Product {
     }
   }
 
-  Matmul<T> x_;
+  const Matmul<T>& x_;
   bool dot_, pack_a_, pack_b_, one_block_;
   Size kc_;
 };
@@ -255,7 +272,7 @@ class Product {
 /// Simplifies a product: drops axes of size 1; turns a batch that shares b and steps evenly through a and c into more
 /// rows; turns a matrix times one column into a row times a matrix if that has contiguous columns.
 template <class T>
-Matmul<T> simplify(Matmul<T> x) {
+void simplify(Matmul<T>& x) {
   for (int axis = x.batch.rank() - 1; axis >= 0; --axis) {
     const bool inner = axis == x.batch.rank() - 1;
     const bool one_row = inner && x.m == 1 && x.b_batch[axis] == 0;
@@ -277,7 +294,6 @@ Matmul<T> simplify(Matmul<T> x) {
     x.b_row = b_row;
     x.a_row = x.b_col = 1;
   }
-  return x;
 }
 
 /// Fills c for k = 0, with the bias or 0.
@@ -293,7 +309,8 @@ void fill(const Matmul<T>& x, T* c) {
 template <class T>
 void matmul(const Matmul<T>& product) {
   if (product.m == 0 || product.n == 0 || product.batch.count() == 0) return;
-  const Matmul<T> x = simplify(product);
+  Matmul<T> x = product;
+  simplify(x);
   const Size items = x.batch.count();
   if (x.k == 0) {
     for (Size item = 0; item < items && !x.accumulate; ++item) {

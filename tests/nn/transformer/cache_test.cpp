@@ -1,8 +1,11 @@
-// The KV cache as a value: a copy is a branch of its own.
+// The KV cache as a value: a copy is a branch of its own. Its rows are reordered in place.
+#include <random>
+
 #include "nn/transformer/transformer.hpp"
 #include "tests/nn/golden.hpp"
 
 using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
 using testing::equal_bits;
 
 namespace {
@@ -53,4 +56,47 @@ TEST_CASE("a cache that is moved keeps its memory, and an empty one can be copie
   CHECK(moved.length() == 3);
   const KeyValueCache copied = moved;
   CHECK(copied.keys().data<float>() != memory);
+}
+
+TEST_CASE("keep_rows gives each row its source, whichever rows change places, in the memory of before") {
+  constexpr Size kRows = 5;
+  std::vector<std::vector<Size>> orders = {{0, 1, 2, 3, 4},
+                                           {1, 2, 3, 4, 0},
+                                           {1, 0, 3, 2, 4},
+                                           {1, 0, 0, 4, 3},
+                                           {2, 2, 2, 2, 2},
+                                           {4},
+                                           {2, 4},
+                                           {},
+                                           {0, 0, 1, 1, 2, 2, 3, 3, 4, 4}};
+  std::mt19937 random(1);
+  for (Size i = 0; i < 60; ++i) {
+    orders.emplace_back(static_cast<std::size_t>(1 + i % 7));
+    for (Size& row : orders.back()) row = static_cast<Size>(random() % kRows);
+  }
+  for (const std::vector<Size>& rows : orders) {
+    KeyValueCache cache(6);  // two positions stay free
+    cache.append(random_normal({kRows, 2, 4, 3}, 1), random_normal({kRows, 2, 4, 5}, 2),
+                 random_normal({kRows, 4, 1}, 3));
+    const float* const memory = cache.keys().data<float>();
+    const Tensor before[] = {contiguous(cache.keys()).detach(), contiguous(cache.values()).detach(),
+                             contiguous(cache.data()).detach()};
+    cache.keep_rows(rows);
+    const auto count = static_cast<Size>(rows.size());
+    const Indices ids(rows, {count});
+    const Tensor after[] = {cache.keys(), cache.values(), cache.data()};
+    CAPTURE(rows);
+    for (int part = 0; part < 3; ++part) CHECK(equal_bits(after[part], embedding(before[part], ids)));
+    if (count > 0 && count <= kRows) CHECK(cache.keys().data<float>() == memory);
+    // The cache goes on, beyond its first room.
+    const Tensor more = random_normal({count, 2, 3, 3}, 4);
+    cache.append(more, random_normal({count, 2, 3, 5}, 5), random_normal({count, 3, 1}, 6));
+    CHECK(equal_bits(slice(cache.keys(), -2, 0, 4), embedding(before[0], ids)));
+    CHECK(equal_bits(slice(cache.keys(), -2, 4, 7), more));
+  }
+  KeyValueCache cache(2);
+  const Tensor x = random_normal({2, 1, 1, 3}, 1);
+  cache.append(x, x);
+  for (const Size wrong : {-1, 2})
+    CHECK_THROWS_WITH(cache.keep_rows({0, wrong}), ContainsSubstring("kept rows must be from 0 to 1"));
 }

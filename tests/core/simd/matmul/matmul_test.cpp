@@ -163,6 +163,18 @@ TEMPLATE_TEST_CASE("matmul: every layout, start and thin shape", "[matmul]", flo
   }
 }
 
+TEMPLATE_TEST_CASE("matmul: one row, wider than a tile, in every layout", "[matmul]", float, double) {
+  const Threads scope(1);
+  for (Lie a : kLies) {
+    for (From from : kStarts) {
+      for (Size n : {31, 65, 128, 131, 300, 4200}) {
+        for (Size k : {1, 3, 4, 7, 270})
+          check<TestType>({.m = 1, .n = n, .k = k, .a = a, .from = from, .gap = 2});
+      }
+    }
+  }
+}
+
 TEMPLATE_TEST_CASE("matmul: more than one block in each direction", "[matmul][unsanitized]", float, double) {
   for (int threads : {1, 2}) {
     const Threads scope(threads);
