@@ -45,6 +45,7 @@ def parse():
     add("--svg", help="where the picture goes (default: bench.svg beside the figures)")
     add("--markdown", help="a file for the table as Markdown")
     add("--update", metavar="JSON", help="figures of an earlier run: cases that are measured now take their rows' place")
+    add("--jax", action="store_true", help="also JAX, which pip installs in the build folder, on two training steps")
     add("--ours", action="store_true", help="measure ours only")
     add("--scaling", action="store_true", help="instead of all that: how our cost grows with length, width, vocabulary")
     add("--lengths", action="store_true", help="instead of all that: linear attention beside attend(), by the length")
@@ -125,9 +126,11 @@ def compare_lengths(options, build, mine):
 
 def find_peers(options, build):
     """Sets options.ways, the ways in which PyTorch runs, none without it, and options.torch, its releases."""
-    options.ways, options.torch = [], None
+    options.ways, options.jax_ways, options.torch = [], [], None
     if options.ours:
         return
+    if options.jax:
+        options.jax_ways = peers.jax_ways(install.python_with(build, "jax"))
     if options.newest:
         options.python.append(install.python_with(build, "torch"))
     versions = {python: peers.version(python) for python in options.python}
@@ -135,7 +138,7 @@ def find_peers(options, build):
         print(f"{python} has no PyTorch (--python PATH names another Python, --newest installs PyTorch)")
     options.python = [python for python in options.python if versions[python]]
     if not options.python:
-        print("only ours are measured")
+        print("only ours and JAX are measured" if options.jax_ways else "only ours are measured")
         return
     options.ways = peers.ways({python: versions[python] for python in options.python}, mkl.library(build))
     options.torch = ", ".join(dict.fromkeys(versions[python] for python in options.python))

@@ -280,6 +280,23 @@ class Command(unittest.TestCase):
         self.assertEqual(worst["how"], "4x4x4: torch (MKL's path for Intel)")
         self.assertAlmostEqual(worst["ratio"], 0.5)
 
+    def test_jax_is_a_peer_of_two_steps_on_request(self):
+        """It needs no PyTorch, and without the option its rows are left out."""
+        self.script("bench_transformers", BENCHMARK)
+        jax = self.build / "bench_jax"
+        (jax / "bin").mkdir(parents=True)
+        (jax / "installed").touch()
+        answer = TORCH.replace("echo 2.0", "echo 0.9").replace("  *_flex*", "  *main.py*) exit 1 ;;\n  *_flex*")
+        (jax / "bin" / "python").write_text(answer, encoding="utf8")
+        (jax / "bin" / "python").chmod(0o755)
+        arguments = ("--python", "false", "--filter", "_step_jax$", "--threads", "1")
+        done = self.run_it(*arguments, "--jax")
+        self.assertEqual([(row["name"], row["ratio"], row["how"]) for row in self.rows()],
+                         [(name, 3.0, "fused, tuned malloc, JAX 0.9; plain 7")
+                          for name in ("decoder_step_jax", "babygpt_step_jax")], done.stderr)
+        self.run_it(*arguments)
+        self.assertEqual(self.rows(), [])
+
     def test_rows_of_two_machines_in_one_table(self):
         """An update keeps the other rows, takes the place of its own, and warns if the machine is another."""
         self.run_it("--ours", "--filter", "^(tanh|exp)_1M$", "--threads", "1", "--json", self.build / "first.json")

@@ -11,6 +11,7 @@ class Case:
     ours: str = ""  # the benchmark's name, where it is not the case's
     per: int = 1  # times that one run of the benchmark does the thing
     longest_ns: float = None  # a goal for our own time instead of a ratio
+    jax: bool = False  # the peer is JAX, which runs only with --jax
     beside: "Case" = None  # a benchmark of ours in the place of the peer's
 
     @property

@@ -10,6 +10,7 @@ from .processes import Failure, TooSlow, complain, json_of
 
 MAIN = pathlib.Path(__file__).resolve().parent.parent / "peers" / "main.py"
 MALLOCS = ("default", "tuned")
+JAX = MAIN.with_name("jax_steps.py")
 LONGEST = 900  # seconds that a process which also compiles may take
 BEHIND = 1.3  # a way that took this many times the best time in the first round is not measured again
 
@@ -33,9 +34,10 @@ class Way:
     malloc: str
     name: str = ""
     preload: str = ""
+    program: pathlib.Path = MAIN
 
     def command(self, *arguments):
-        return [self.python, "-B", MAIN, *arguments, "--malloc", self.malloc]
+        return [self.python, "-B", self.program, *arguments, "--malloc", self.malloc]
 
     def environment(self):
         if not self.preload:
@@ -51,6 +53,11 @@ def ways(versions, preload):
         parts = ([f"PyTorch {release}"] if len(versions) > 1 else []) + (["MKL's path for Intel"] if intel else [])
         found += [Way(python, malloc, ", ".join(parts), library if intel else "") for malloc in MALLOCS]
     return found
+
+
+def jax_ways(python):
+    """The ways of JAX, whose steps are always compiled."""
+    return [Way(python, malloc, f"JAX {version(python, 'jax')}", program=JAX) for malloc in MALLOCS]
 
 
 class Peer:

@@ -6,7 +6,10 @@ def time_case(options, ours, case, threads, limit, floors):
     """Ours and the peer in turns, fresh processes, the best median of each."""
     if case.beside:
         return time_beside(options, ours, case, threads, limit)
-    peer = peers.Peer(options.ways, case.name, threads, options.budget, options.compile) if options.ways else None
+    if case.jax and not options.jax_ways:
+        return None
+    ways, compiled = (options.jax_ways, False) if case.jax else (options.ways, options.compile)
+    peer = peers.Peer(ways, case.name, threads, options.budget, compiled) if ways else None
     times = []
     for _ in range(options.rounds):
         if ours.has(case.program):
