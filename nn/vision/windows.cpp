@@ -1,10 +1,13 @@
 #include "nn/vision/windows.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
+#include "core/ops/matmul.hpp"
 #include "core/ops/views.hpp"
 
 namespace tapestry {
@@ -66,11 +69,33 @@ Tensor windows(const Tensor& x, Size size, Size stride, CallSite at) {
   return concat(pixels, -1, at);
 }
 
-Convolution::Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias)
-    : Module(std::move(parent)), linear{{*this, ""}, size * size * in, out, with_bias}, in_(in), size_(size) {
+Convolution::Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias,
+                         const ConvolutionOptions& options)
+    : Module(std::move(parent)),
+      linear{{*this, ""}, size * size * in / std::max<Size>(options.groups, 1), out, with_bias},
+      in_(in),
+      size_(size),
+      options_(options) {
   if (size < 1 || size % 2 == 0)
     fail("[convolution{}] size must be odd, so that a window has a centre, got {} × {}", in_quotes(), size,
          size);
+  if (options.stride < 1)
+    fail("[convolution{}] stride must be at least 1, got {}", in_quotes(), options.stride);
+  if (options.groups < 1 || in % options.groups != 0 || out % options.groups != 0)
+    fail("[convolution{}] groups ({}) must be at least 1 and divide the {} input and {} output channels",
+         in_quotes(), options.groups, in, out);
+}
+
+/// Multiplies windows (B, H', W', size · size · in) by the weights, each group of channels by its own.
+Tensor Convolution::by_groups(const Tensor& seen, CallSite at) const {
+  const Size groups = options_.groups, pixels = size_ * size_, in = in_ / groups,
+             out = linear.weight.size(0) / groups, places = seen.size(0) * seen.size(1) * seen.size(2);
+  const Tensor by_group = reshape(permute(reshape(seen, {places, pixels, groups, in}, at), {2, 0, 1, 3}, at),
+                                  {groups, places, pixels * in}, at);
+  const Tensor weight = reshape(linear.weight, {groups, out, pixels * in}, at);
+  const Tensor product = permute(matmul(by_group, transpose(weight, -2, -1, at), at), {1, 0, 2}, at);
+  const Tensor joined = reshape(product, {seen.size(0), seen.size(1), seen.size(2), groups * out}, at);
+  return linear.bias.defined() ? add(joined, linear.bias, at) : joined;
 }
 
 Tensor Convolution::operator()(const Tensor& x, CallSite at) const {
@@ -78,7 +103,9 @@ Tensor Convolution::operator()(const Tensor& x, CallSite at) const {
     fail("[convolution{}] x {} must have shape (B, H, W, {}) ({}:{})", in_quotes(), describe(x), in_, at.file,
          at.line);
   const Size edge = size_ / 2;
-  return linear(windows(pad(pad(x, 1, edge, edge, 0, at), 2, edge, edge, 0, at), size_, 1, at), at);
+  const Tensor seen =
+      windows(pad(pad(x, 1, edge, edge, 0, at), 2, edge, edge, 0, at), size_, options_.stride, at);
+  return options_.groups == 1 ? linear(seen, at) : by_groups(seen, at);
 }
 
 }  // namespace tapestry

@@ -21,23 +21,37 @@ Tensor patches(const Tensor& x, Size size, CallSite at = {});
 /// `stride` is below 1.
 Tensor windows(const Tensor& x, Size size, Size stride = 1, CallSite at = {});
 
-/// A convolution with zero padding that keeps the size of the image: (B, H, W, in) → (B, H, W, out). Throws
-/// if x has another rank or number of channels.
+/// Options of Convolution, with the names of PyTorch's Conv2d.
+struct ConvolutionOptions {
+  /// Interval of the windows: the result has ⌈H / stride⌉ rows and ⌈W / stride⌉ columns.
+  Size stride = 1;
+  /// Number of groups of adjacent channels. Each group of outputs reads one group of inputs; `groups` = `in` filters
+  /// each channel separately (a depthwise convolution).
+  Size groups = 1;
+};
+
+/// A convolution with ⌊size / 2⌋ zeros on every side: (B, H, W, in) → (B, ⌈H / stride⌉, ⌈W / stride⌉, out). Throws if
+/// x has another rank or number of channels.
 class Convolution : public Module {
  public:
-  /// `size` must be odd, so that a window has a centre.
-  Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias = Bias::yes);
-  Convolution(Size in, Size out, Size size, Bias with_bias = Bias::yes)
-      : Convolution(Parent{}, in, out, size, with_bias) {}
+  /// `size` must be odd, so that a window has a centre; `groups` must divide `in` and `out`.
+  Convolution(Parent parent, Size in, Size out, Size size, Bias with_bias = Bias::yes,
+              const ConvolutionOptions& options = {});
+  Convolution(Size in, Size out, Size size, Bias with_bias = Bias::yes,
+              const ConvolutionOptions& options = {})
+      : Convolution(Parent{}, in, out, size, with_bias, options) {}
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const;
 
-  /// Linear layer with weight (out, size · size · in), in the layout of windows(). It equals PyTorch's weight
-  /// (out, in, row, column) with its axes permuted to 0, 2, 3, 1 and the last three flattened.
+  /// Linear layer with weight (out, size · size · in / groups), in the layout of windows(). It equals PyTorch's weight
+  /// (out, in / groups, row, column) with its axes permuted to 0, 2, 3, 1 and the last three flattened.
   Linear linear;
 
  private:
+  Tensor by_groups(const Tensor& seen, CallSite at) const;
+
   Size in_, size_;
+  ConvolutionOptions options_;
 };
 
 }  // namespace tapestry

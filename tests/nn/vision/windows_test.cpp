@@ -33,25 +33,29 @@ Tensor windows_by_loops(const Tensor& x, Size size, Size stride) {
   return tensor(all, {x.size(0), rows, columns, size * size * x.size(3)}, x.dtype());
 }
 
-/// A convolution with zeros around, for weights (out, row, column, in).
-Tensor convolved_by_loops(const Tensor& x, const Tensor& weight, const std::vector<double>& bias, Size size) {
-  const Size height = x.size(1), width = x.size(2), edge = size / 2;
+/// A convolution with zeros around, for weights (out, row, column, in / groups).
+Tensor convolved_by_loops(const Tensor& x, const Tensor& weight, const std::vector<double>& bias, Size size,
+                          const ConvolutionOptions& options = {}) {
+  const Size height = x.size(1), width = x.size(2), edge = size / 2, outs = weight.size(0);
+  const Size rows = (height + options.stride - 1) / options.stride,
+             columns = (width + options.stride - 1) / options.stride;
   std::vector<double> all;
   for (Size b = 0; b < x.size(0); ++b)
-    for (Size r = 0; r < height; ++r)
-      for (Size c = 0; c < width; ++c)
-        for (Size out = 0; out < weight.size(0); ++out) {
-          double sum = bias[static_cast<std::size_t>(out)];
+    for (Size r = 0; r < rows; ++r)
+      for (Size c = 0; c < columns; ++c)
+        for (Size out = 0; out < outs; ++out) {
+          double sum = bias.empty() ? 0 : bias[static_cast<std::size_t>(out)];
+          const Size first = out / (outs / options.groups) * weight.size(3);  // channel of the group
           for (Size i = 0; i < size; ++i)
             for (Size j = 0; j < size; ++j) {
-              const Size row = r + i - edge, column = c + j - edge;
+              const Size row = r * options.stride + i - edge, column = c * options.stride + j - edge;
               if (row < 0 || column < 0 || row >= height || column >= width) continue;
-              for (Size k = 0; k < x.size(3); ++k)
-                sum += weight.at({out, i, j, k}) * x.at({b, row, column, k});
+              for (Size k = 0; k < weight.size(3); ++k)
+                sum += weight.at({out, i, j, k}) * x.at({b, row, column, first + k});
             }
           all.push_back(sum);
         }
-  return tensor(all, {x.size(0), height, width, weight.size(0)}, x.dtype());
+  return tensor(all, {x.size(0), rows, columns, outs}, x.dtype());
 }
 
 }  // namespace
@@ -118,6 +122,42 @@ TEST_CASE("a convolution is what loops say, edges included", "[vision]") {
   plain.initialise(1);
   CHECK(plain.parameters().size() == 1);
   CHECK(to_string(plain(zeros({0, 4, 4, 2})).shape()) == "(0,4,4,3)");
+}
+
+TEST_CASE("a convolution with strides and groups is what loops say", "[vision]") {
+  struct Case {
+    Size in, out, size, height, width;
+    ConvolutionOptions options;
+  };
+  for (const auto& [in, out, size, height, width, options] :
+       {Case{4, 6, 3, 5, 4, {.stride = 2}}, Case{4, 6, 3, 5, 4, {.groups = 2}},
+        Case{4, 4, 3, 4, 5, {.stride = 3, .groups = 4}}, Case{3, 6, 1, 2, 3, {.stride = 2, .groups = 3}},
+        Case{2, 2, 5, 1, 1, {.stride = 4, .groups = 2}}, Case{6, 3, 3, 33, 40, {.stride = 2, .groups = 3}}}) {
+    CAPTURE(in, out, size, height, width, options.stride, options.groups);
+    for (const Bias bias : {Bias::yes, Bias::no}) {
+      Convolution layer(in, out, size, bias, options);
+      layer.initialise(7, f64);
+      State state{{"weight", random_normal({out, size * size * in / options.groups}, 8, f64)}};
+      if (bias == Bias::yes) state["bias"] = random_normal({out}, 9, f64);
+      layer.load_state(state);
+      // Channels first in memory.
+      const Tensor x = permute(random_normal({2, in, height, width}, 10, f64), {0, 2, 3, 1}),
+                   weight = reshape(layer.linear.weight, {out, size, size, in / options.groups});
+      const std::vector<double> added =
+          bias == Bias::yes ? layer.linear.bias.to_vector() : std::vector<double>{};
+      CHECK(apart(layer(x), convolved_by_loops(x, weight, added, size, options)) < 1e-12);
+      if (height < 10) CHECK_GRADIENTS([&](const Tensor& p) { return layer(p); }, {x}, layer.parameters());
+    }
+  }
+  Convolution layer(4, 2, 3, Bias::yes, {.stride = 2, .groups = 2});
+  layer.initialise(1);
+  CHECK(to_string(layer(zeros({0, 5, 4, 4})).shape()) == "(0,3,2,2)");
+  CHECK_THAT(message_of([] { Convolution(4, 6, 3, Bias::yes, {.groups = 4}); }),
+             ContainsSubstring("groups (4) must be at least 1 and divide the 4 input and 6 output channels"));
+  CHECK_THAT(message_of([] { Convolution(4, 6, 3, Bias::yes, {.groups = 0}); }),
+             ContainsSubstring("groups (0)"));
+  CHECK_THAT(message_of([] { Convolution(4, 6, 3, Bias::yes, {.stride = 0}); }),
+             ContainsSubstring("stride must be at least 1, got 0"));
 }
 
 TEST_CASE("what is no picture, or does not fit, is refused in a sentence", "[vision]") {
