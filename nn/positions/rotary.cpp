@@ -134,6 +134,4 @@ PositionScheme rotary(const RotaryOptions& options) {
   }};
 }
 
-PositionScheme rotary(double base) { return rotary(RotaryOptions{.base = base}); }
-
 }  // namespace tapestry

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 #include "nn/positions/scheme.hpp"
@@ -64,8 +65,11 @@ class RotaryPositions : public PairPositions {
 };
 
 /// Returns RotaryPositions as a scheme.
-PositionScheme rotary(const RotaryOptions& options);
-/// Same, for all components in halves, without scaling.
-PositionScheme rotary(double base = 10000);
+PositionScheme rotary(const RotaryOptions& options = {});
+/// Same, for all components in halves, without scaling. A template, so that rotary({}) means the default options.
+template <class Number>
+requires std::is_arithmetic_v<Number> PositionScheme rotary(Number base) {
+  return rotary(RotaryOptions{.base = static_cast<double>(base)});
+}
 
 }  // namespace tapestry

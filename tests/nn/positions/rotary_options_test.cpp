@@ -125,6 +125,19 @@ TEST_CASE("the published ramp of YaRN keeps, mixes and divides the pairs that it
   CHECK(share(63) == Approx(1.0 / 16));
 }
 
+TEST_CASE("rotary({}) has the default options, and a number is the base") {
+  const Tensor q = normal({1, 2, 3, 8}, 1), k = normal({1, 2, 5, 8}, 2);
+  const auto weights = [&](const PositionScheme& scheme) {
+    return Attention(scaled_dot(), {.positions = scheme, .pair_shape = {.heads = 2, .head_width = 8}})(q, k,
+                                                                                                       k)
+        .weights;
+  };
+  CHECK(apart(weights(rotary({})), weights(rotary())) == 0);
+  CHECK(apart(weights(rotary({})), weights(rotary(10000))) == 0);
+  CHECK(apart(weights(rotary(100)), weights(rotary({.base = 100}))) == 0);
+  CHECK(apart(weights(rotary(100)), weights(rotary())) > 1e-3);
+}
+
 TEST_CASE("rotary positions refuse heads of another width and options out of range") {
   const RotaryPositions eight({}, {.head_width = 8}, {});
   CHECK_THROWS_WITH(eight.rotate(normal({1, 2, 12}, 1), 0),
