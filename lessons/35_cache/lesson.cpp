@@ -19,6 +19,7 @@
 #include "lessons/35_cache/checks.hpp"
 #include "lessons/35_cache/measure.hpp"
 #include "lessons/35_cache/models.hpp"
+#include "lessons/35_cache/train.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/check/worked_example.hpp"
@@ -28,9 +29,6 @@
 #include "nn/transformer/cache_quantised.hpp"
 #include "nn/transformer/cache_rolling.hpp"
 #include "nn/transformer/latent_attention.hpp"
-#include "optim/adam.hpp"
-#include "optim/clip.hpp"
-#include "optim/schedule.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson35;
@@ -43,9 +41,9 @@ namespace {
 //
 //     2 · L · H · d_h · b     bytes
 //
-// Llama 2 7B has 32 blocks with 32 heads of width 128, and 2 bytes per number. A token takes 2 · 32 · 32 · 128 · 2
-// bytes = 0.524 MB. A context of 4,096 tokens takes 2.147 GB. With seven such contexts, the cache takes more
-// memory than the 13.5 GB of the weights.
+// For example, Llama 2 7B has about 7 billion weights, 32 blocks and 32 heads of width 128. A number takes 2 bytes.
+// One token takes 2 · 32 · 32 · 128 · 2 bytes = 0.524 MB (a megabyte is 10⁶ bytes here), and a context of 4,096
+// tokens takes 2.147 GB. With seven such contexts, the cache takes more memory than the 13.5 GB of the weights.
 //
 // *Grouped-query attention* (GQA; Ainslie et al. 2023) keeps all query heads, but has only G heads of keys and
 // values. Each of them serves H / G query heads. So the cache is smaller by the factor H / G. With G = 1, all
@@ -72,29 +70,33 @@ void bytes_by_hand(kit::Report& report) {
 }
 
 // ---- 2. Latent keys ---------------------------------------------------------------------------------------
-// DeepSeek-V2 (2024) shares something else. *Multi-head latent attention* (MLA) computes one small vector
-// c for each token, the *latent vector*. Each head i has its own two matrices, which compute its keys and values
-// from c:
+// In GQA, query heads share keys and values. In DeepSeek-V2 (2024), the heads share only one small vector per token,
+// the *latent vector* c. Each head has its own two matrices, which compute its key and its value from c. This is
+// *multi-head latent attention* (MLA). Let x be the block's input at one token, and i the number of a head. The
+// letters are those of the paper: D stands for "down", to a small width, and U for "up".
 //
 //     c = W^DKV x             (d_c)       stored
 //     k_i = W^UK_i c          (d_h)       computed from c
 //     v_i = W^UV_i c          (d_h)       computed from c
 //
-// Every head has its own keys and values, and the cache holds d_c numbers. But if we computed all keys and values
-// again at each step, we would save memory and lose time. There is a better way. The score is a product of three
-// factors, and we may choose which two to multiply first:
+// So every head has its own keys and values, but the cache stores only the d_c numbers of c for each token. If we
+// computed all keys and values again at each step, we would save memory and lose time. There is a better way. The
+// score is a product of three factors, and we may choose which two to multiply first:
 //
 //     q_i · (W^UK_i c)  =  ((W^UK_i)ᵀ q_i) · c
 //
-// So we multiply the new query by (W^UK_i)ᵀ, once, and compare the result with the stored vectors. The matrix
-// is *absorbed* into the query. The same works for the values: Σ w W^UV_i c = W^UV_i (Σ w c).
+// So we multiply the new query by (W^UK_i)ᵀ once, and take the dot product of the result and each stored vector.
+// The matrix is *absorbed* into the query. The same works for the values. With the attention weights w_t of the
+// tokens t, Σ w_t W^UV_i c_t = W^UV_i (Σ w_t c_t).
 //
-// Rotary positions do not fit into this scheme. They rotate the key by an angle that depends on its position,
-// and this rotation R_t comes between q_i and W^UK_i. We would have to absorb another matrix for each position.
-// So MLA has a separate *rotary part*: one short key R_t W^KR x for all heads (d_R numbers, stored too), and one
-// short query for each head. The score is the sum of both parts, divided by √(d_h + d_R).
+// Rotary positions do not fit into this scheme. They rotate the key of token t by a matrix R_t, which depends on t.
+// The score is then q_i · (R_t W^UK_i c), so we would have to absorb another matrix for each token t. Therefore MLA
+// has a separate *rotary part*: one short key R_t W^KR x that all heads share (d_R numbers, stored too), and one
+// short query for each head. The score is the sum of both dot products, divided by √(d_h + d_R).
 //
-// The following two functions compute one head, for a whole text x (T, d). Only the second one could use a cache.
+// The following two functions compute one head for all T tokens of a text. Both need only c and the rotary key of
+// each token, which a cache can store. read_keys() computes all keys and values from them. read_latents() absorbs
+// the matrices.
 
 struct LatentHead {
   Tensor q, q_r;    // (T, d_h), (T, d_R), the rotary part already rotated
@@ -138,8 +140,8 @@ Tensor latent_attention(Tensor (*read)(const LatentHead&), const LatentAttention
   return matmul(concat(heads, -1), transpose(layer.output.weight));
 }
 
-// With d_c = 4 d_h and d_R = d_h / 2, as in DeepSeek-V2, MLA stores 4.5 d_h numbers for each token and block, for
-// any number of heads.
+// With d_c = 4 d_h and d_R = d_h / 2, as in DeepSeek-V2, MLA stores 4.5 d_h numbers for each token and block,
+// whatever the number of heads. One key head of GQA stores 2 d_h numbers, for its key and its value.
 
 void check_latents(std::uint64_t seed, kit::Report& report) {
   const kit::Question groups = report.ask(
@@ -166,33 +168,7 @@ void check_latents(std::uint64_t seed, kit::Report& report) {
 // ---- 3. Four sorters --------------------------------------------------------------------------------------
 // Do fewer stored numbers make a worse model? We train one model of each kind on the task of lesson 20: sort four
 // to eight digits. The models have two blocks of width 64 and eight heads of width 8, and GQA has two key heads.
-// MLA has d_c = 32 and d_R = 4.
-
-constexpr Size kStrings = 64;
-
-std::unique_ptr<LanguageModel> train_sorter(Kind kind, const kit::Options& options) {
-  auto gpt = std::make_unique<LanguageModel>(model_options(kind, {.vocabulary = kit::kSortSymbols}));
-  gpt->initialise(options.seed);
-  const std::vector<Tensor> weights = gpt->parameters();
-  AdamW adam(weights, {.learning_rate = 3e-3, .weight_decay = 0});
-  const Size rise = std::max<Size>(1, options.steps / 25);
-  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
-  kit::Progress progress(options.steps);
-  for (Size step = 1; step <= options.steps; ++step) {
-    const kit::Random random(options.seed, static_cast<std::uint64_t>(step));
-    const kit::NextTokens batch =
-        kit::draw_sorting(random, options.smoke ? 4 : kStrings, kit::kFewestDigits, kit::kMostDigits, false);
-    Tape tape;
-    const Tensor loss = cross_entropy((*gpt)(batch.inputs), batch.targets);  // forward
-    tape.backward(loss);
-    clip_gradients(weights, 1.0);
-    adam.step(rate(step));
-    progress.step(loss.item());
-  }
-  progress.finish();
-  gpt->eval();
-  return gpt;
-}
+// MLA has d_c = 32 and d_R = 4. (train.cpp has the training loop, which is that of lesson 20.)
 
 std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::Report& report) {
   const ModelSizes sizes;
@@ -218,17 +194,20 @@ std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::R
 // With four bytes per number and two blocks, a token takes these bytes in the cache. The program measures them from
 // the tensors of the cache:
 //
-//     MHA   1024        2 · 2 · 8 · 8 numbers
-//     GQA    256        2 · 2 · 2 · 8
-//     MQA    128        2 · 2 · 1 · 8
-//     MLA    288        2 · (32 + 4)
+//     MHA   1024 bytes        2 · 2 · 8 · 8 numbers
+//     GQA    256 bytes        2 · 2 · 2 · 8
+//     MQA    128 bytes        2 · 2 · 1 · 8
+//     MLA    288 bytes        2 · (32 + 4)
+//
+// MLA stores slightly more than GQA with two key heads. Its size does not grow with the number of heads, so it saves
+// more in a model with many heads.
 //
 // Each run checks that every model writes at least 99.9 % of 10,000 held-out answers without a mistake. So on this
-// small task, the smallest cache is good enough. In large models this is not free: Ainslie et al. report that MQA
-// loses some quality, and that GQA loses little. Llama 3, for example, uses GQA.
+// small task, the smallest cache is good enough. In large models, a small cache has a price: Ainslie et al. report
+// that MQA loses some quality, and that GQA loses little. Llama 3, for example, uses GQA.
 //
-// The logits with and without the cache are equal up to rounding, for MLA too, where the cached step uses the
-// absorbed matrices and the step without a cache computes all keys and values.
+// The logits with and without the cache are equal up to rounding. This holds for MLA too, although the step with a
+// cache uses the absorbed matrices, and the pass without a cache computes all keys and values.
 
 // ---- 4. A step over any store -----------------------------------------------------------------------------
 // For the rest of the chapter, we keep the GQA model and change the place where keys and values are stored. So
@@ -286,13 +265,14 @@ void check_step(const LanguageModel& gpt, const kit::Options& options, kit::Repo
 }
 
 // ---- 5. A rolling cache -----------------------------------------------------------------------------------
-// In a *sliding window* (Beltagy et al. 2020), each token attends to the last W tokens only. Then older keys and
-// values are never read again, and a ring with W slots is enough: position p is stored in slot p mod W, where it
-// replaces position p − W. The memory is constant, for any length of the text.
+// In a *sliding window* (Beltagy et al. 2020), each token attends only to the last W tokens, itself included. Older
+// keys and values are never read again. So W slots are enough: position p is stored in slot p mod W, where it
+// replaces position p − W. This is a *rolling cache*, or a *ring*. Its memory is constant, however long the text is.
+// The table shows the position that each of four slots contains:
 //
-//     W = 4          slot 0    slot 1    slot 2    slot 3
-//     position 3        0         1         2         3
-//     position 5        4         5         2         3
+//     W = 4                 slot 0    slot 1    slot 2    slot 3
+//     after position 3         0         1         2         3
+//     after position 5         4         5         2         3
 
 void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   constexpr Size kWindow = 6;
@@ -329,10 +309,10 @@ void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
 // ---- 6. Pages ---------------------------------------------------------------------------------------------
 // A server answers many users at once, and does not know in advance how long each text will be. If it reserves
 // memory for the longest possible text, most of it stays empty. *Paged attention* (Kwon et al. 2023) divides the
-// memory into *pages* of the same number of positions. A text has a table with the numbers of its pages, which
-// may be anywhere in memory. At most the last page of a text is partly empty.
+// memory into *pages* of the same number of positions. Each text has a table with the numbers of its pages, which
+// may be anywhere in memory. Only the last page of a text can be partly empty.
 //
-//     position p   →   page table[p / page size], place p mod page size
+//     position p   →   page table[p / page size], place p mod page size       (p / page size is rounded down)
 //
 // Attention reads one page after the other.
 
@@ -353,6 +333,9 @@ Tensor read(const Tensor& q, const PagedCache& text) {
 // Many texts begin with the same prompt. Their tables can contain the same pages, so the prompt is stored once.
 // When a text is about to write to a page that others use too, it first makes a copy of this page: *copy on
 // write*. Full pages are never written again, so only the last page of the prompt is ever copied.
+//
+// In our example, a page has four positions, and the prompt has nine tokens. So it takes three pages, and the third
+// one contains a single token.
 
 void page(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   constexpr Size kPage = 4, kPrompt = 9;  // eight digits and "=": two full pages and one position
@@ -379,12 +362,13 @@ void page(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
 }
 
 // ---- 7. Eight bits ----------------------------------------------------------------------------------------
-// Finally, we can store each number in fewer bits. For each key and each value of a head, d_h numbers, we store
-// the *scale* s = max |x| / 127 in f32, and the integers round(x / s) from −127 to 127 in one byte each. When
-// attention reads a number, it multiplies the integer by s. The error is at most s / 2.
+// Finally, we can store each number in fewer bits. The key or the value of one head at one token is a row of d_h
+// numbers x. For each row, we store the *scale* s = max |x| / 127 in f32. For each number of the row, we store the
+// integer round(x / s), which is from −127 to 127, in one byte. When attention reads a number, it multiplies the
+// integer by s. The error is at most s / 2.
 //
-// A row takes d_h + 4 bytes in place of 4 d_h. The wider the heads, the less the scale matters: with d_h = 8 the
-// cache shrinks to 12 / 32 of its size, with d_h = 128 to 132 / 512.
+// So a row takes d_h + 4 bytes in place of 4 d_h. With d_h = 8, the cache shrinks to 12 / 32 of its size. With wider
+// heads, the scale matters less: with d_h = 128, the cache shrinks to 132 / 512 of its size.
 
 void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   const kit::NextTokens test = kit::draw_sorting(kit::Random(options.seed, 6), options.smoke ? 4 : 500,
@@ -412,10 +396,11 @@ void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report
 // because each step reads all weights. With a long context, each step mainly reads the cache, so fewer stored
 // numbers give more tokens per second.
 //
-// MLA reads little but computes more. A step of MHA needs 2 · d_h multiplications for each head and each token so
-// far, one half for the score and one half for the sum of the values. With absorbed matrices, these are 2 · d_c +
-// d_R. On an accelerator that waits for its memory, this is a good exchange. On a processor that is busy with
-// arithmetic, it is not.
+// MLA is an exception: it reads little but computes more. For each head and each token in the cache, a step of MHA
+// needs 2 · d_h multiplications: d_h for the score, and d_h for the sum of the values. MLA with absorbed matrices
+// needs 2 · d_c + d_R, more than four times as many with our sizes. A GPU often waits for its memory, so there it is
+// worth computing more to read less. On the processor of the recorded run, it is not: MLA reads less than a third of
+// MHA's bytes, and yet it is slower.
 
 void draw(const kit::Options& options, kit::Report& report) {
   report.at_least("bytes of MHA ÷ bytes of MLA", measure_kinds(options), 3.5);
@@ -423,9 +408,9 @@ void draw(const kit::Options& options, kit::Report& report) {
 
 // What to remember. The cache stores keys and values of all tokens: 2 · blocks · key heads · head width numbers per
 // token. GQA and MQA have fewer key heads. MLA stores one latent vector, from which each head computes its own keys
-// and values, and absorbs these matrices into queries and results. A ring makes the memory constant, and fits a
-// model with a window. Pages waste little memory and let texts share a prompt, if a page is copied before it is
-// changed. Eight bits change the loss very little.
+// and values. A step absorbs these matrices into the query and the result. A rolling cache has a constant size, and
+// fits a model that was trained with a window. Pages waste little memory. They also let texts share a prompt, if a
+// shared page is copied before it is changed. Eight bits per number change the loss very little.
 //
 // Exercises: lessons/practise 35 (attention over a page table; absorbed matrices; debug copy on write; keys and
 // values in few bits).

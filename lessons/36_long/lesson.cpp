@@ -2,8 +2,8 @@
 //
 // 20 minutes to read, a minute to run. Needs lessons 17 (rotary positions), 20 (GPT) and 13 (windows). Afterwards
 // you can say which rotary angles are new to a model in a long text. You can change the frequencies with
-// interpolation, NTK scaling and YaRN, measure what each change is worth before and after a short fine-tuning, and
-// use a sliding window for texts of any length.
+// interpolation, NTK scaling and YaRN, and measure the loss with each of them before and after a short fine-tuning.
+// You can also use a sliding window for texts of any length.
 //
 // A language model is trained on texts of some length. Nothing in rotary attention stops it from reading longer
 // texts: the formula takes any position. Does the model still predict well there? And if it does not, what is the
@@ -32,10 +32,11 @@ using namespace tapestry::lesson36;
 namespace {
 
 // ---- 1. Rotary pairs that never complete a turn -----------------------------------------------------------
-// Rotary positions (lesson 17) rotate each pair of components of a query or key at position p by the angle p θ_i.
-// The score of a query at p and a key at j then depends on the distance p − j alone: pair i contributes a cosine and
-// a sine of (p − j) θ_i. Our heads have 16 components, so there are eight pairs. With the usual base,
-// θ_i = 10000^{−i/8}, and one full turn takes 2π / θ_i positions, the *wavelength*:
+// Rotary positions (lesson 17) rotate each pair of components of a query or key at position p by the angle p θ_i. The
+// score of a query at p and a key at j then depends on their distance p − j, and not on p and j separately: pair i
+// contributes a cosine and a sine of (p − j) θ_i. We call θ_i, in radians per position, the *frequency* of the pair.
+// Our heads have 16 components, so there are eight pairs. With the usual base, θ_i = 10000^{−i/8}. One full turn
+// takes 2π / θ_i positions, the *wavelength*:
 //
 //     pair                0       1       2       3       4        5       6        7
 //     θ_i                 1    0.32     0.1   0.032    0.01   0.0032   0.001   0.0003
@@ -50,16 +51,18 @@ namespace {
 // s = 512 / 64 = 8:
 //
 //     interpolation    θ_i / s for every pair (Chen et al. 2023)
-//     NTK              base · s^{w/(w−2)} in place of base, for w components: pair 0 is unchanged, the slowest pair
-//                      is divided by s, and the others are in between ("NTK-aware", bloc97 2023)
-//     YaRN             pairs that turn often in the trained length keep θ_i, slow ones are divided by s, and a ramp
-//                      between two numbers of turns mixes both (Peng et al. 2023). It also multiplies queries and keys
-//                      by 0.1 ln s + 1, which nn/ does as well
+//     NTK              base · s^{w/(w−2)} in place of base, for w components. θ_0 is unchanged, the smallest
+//                      frequency is divided by s, and the others by something in between ("NTK-aware", after the
+//                      neural tangent kernel; bloc97 2023)
+//     YaRN             "yet another RoPE extension" (Peng et al. 2023). Pairs with many turns in the trained length
+//                      keep θ_i. Pairs with few turns get θ_i / s. Between two numbers of turns, a *ramp* mixes both.
+//                      Queries and keys are also multiplied by 0.1 ln s + 1, which nn/ does as well
 //
 // Interpolation has a price. Two neighbours were 1 radian apart in pair 0, and now they are 1/8 radian apart. So the
 // distances to the nearest characters, which matter most, all look different from those in training. NTK and YaRN
-// keep the fast pairs, which measure these short distances. NTK has a price, too: it divides only the slowest pair by
-// 8. It divides pair 3 by 2.4, so this pair leaves its known angles at 2.4 times the trained length.
+// keep the fast pairs, which measure these short distances. NTK has a price, too: it divides only the frequency of
+// the slowest pair by 8. It divides that of pair 3 by 2.4. So beyond 2.4 times the trained length, the angles of pair
+// 3 are new.
 
 /// Frequencies of all pairs of a head after scaling by `s`. YaRN keeps pairs with `fast` turns or more in the trained
 /// length and divides those with `slow` turns or fewer.
@@ -134,8 +137,9 @@ void waves(kit::Report& report) {
 
 // ---- 2. Train at 64, test at 512 --------------------------------------------------------------------------
 // The model is a small GPT from lesson 20 with rotary positions: two blocks of width 64. It is trained on the
-// characters of this course's text, in windows of 64 characters. The end of the text is for the tests. There the
-// windows have 512 characters, and we measure the loss at each position.
+// characters of this course's text, in excerpts of 64 characters. (The code calls an excerpt a window. Do not confuse
+// it with the sliding window of section 4.) For the tests, we keep the end of the text. There the excerpts have 512
+// characters, and we measure the loss at each position.
 
 struct Plan {
   Size steps, batch, length;  ///< training steps, windows per step, characters per window
@@ -165,8 +169,8 @@ void train(LanguageModel& model, const Ids& text, const Plan& plan) {
   progress.finish();
 }
 
-// Rotary positions have no weights. So the same trained weights can be loaded into a model with other frequencies, or
-// with a window, and no step of training is needed.
+// Rotary positions have no weights. So we can load the same trained weights into a model with other frequencies, or
+// with a sliding window, without any training.
 
 using Model = std::unique_ptr<LanguageModel>;
 
@@ -177,8 +181,8 @@ Model with_method(const Method& method, const LanguageModel& trained) {
   return model;
 }
 
-/// The ways to change the frequencies, and one that changes nothing. kYarn has the ramp of the paper, from 1 to 32
-/// turns. kYarnNarrow has a ramp from ½ to 4 turns.
+/// The ways to change the frequencies. kPlain changes nothing. kYarn has the ramp of the paper, from 1 to 32 turns.
+/// kYarnNarrow has a ramp from ½ to 4 turns.
 enum Scaling { kPlain, kLinear, kNtk, kYarn, kYarnNarrow };
 const std::vector<Method> kScalings = {
     {.name = "as it is", .rotary = scaled(RotaryScaling::none)},
@@ -218,21 +222,22 @@ std::vector<Curve> read_longer(const LanguageModel& trained, const kit::Windows&
 //     YaRN by 8, ramp 1 to 32      3.691     3.720     3.743     3.740
 //     YaRN by 8, ramp 1/2 to 4     2.205     2.277     2.364     2.438
 //
-// Read the table from the left. At positions 32 to 64, the model as it is has the lengths that it knows. Its loss
-// grows soon after 64 and is far larger from 128 on. The slow pairs reach angles there that no training text had.
+// Begin with the first row, the model as it is. The positions 32 to 64 are within the trained length. Soon after 64
+// the loss grows, and from 128 on it is far larger. There the slow pairs reach angles that no training text had.
 //
-// NTK scaling costs a little at 32 to 64, holds at 64 to 128, and fails at 256 to 512, although its factor is 8. As
-// we saw, pair 3 leaves its known angles long before.
+// With NTK scaling, the loss is slightly larger at 32 to 64 and still small at 64 to 128. But at 256 to 512 it is
+// large, although the factor is 8: the angles of pair 3 are new there, as we saw.
 //
-// Interpolation and YaRN never reach a new angle, and yet they fail at every length, even within 64. For the weights,
-// the keys are now at wrong distances. YaRN with a ramp from 1 to 32 turns hardly differs from interpolation in our
-// model: the fastest pair makes only 10 turns in 64 characters, so no pair keeps its frequency. That is why we also
-// try a ramp from ½ to 4 turns. It keeps pair 0 and does better, but it fails, too.
+// With interpolation and YaRN, the slow pairs reach no new angle, and yet the loss is large at every position, even
+// within 64. The reason is that the distances now look different from those in training. YaRN with a ramp from 1 to
+// 32 turns hardly differs from interpolation in our model. The fastest pair makes only 10 turns in 64 characters, so
+// no pair keeps its frequency. That is why we also try a ramp from ½ to 4 turns. It keeps pair 0 and gives a smaller
+// loss, but this loss is still large.
 
 // ---- 3. A few steps at the long length --------------------------------------------------------------------
-// The authors of interpolation and YaRN do not use them without training: they fine-tune the model on long texts for
-// a few steps. We do the same, with four windows of 512 characters per step. First we take 25 steps and then 75 more,
-// with four of the methods.
+// The authors of interpolation and YaRN do not use them without training. They *fine-tune* the model: they train it
+// for a few more steps, on long texts. We do the same with four of the methods. Each step takes four excerpts of 512
+// characters. We measure the loss after 25 steps, and again after 75 more.
 
 struct Tuned {
   Curve after_25, after_100;
@@ -296,28 +301,30 @@ void tune_at_512(const LanguageModel& trained, double near, const Ids& text, con
 //     YaRN by 8, ramp 1/2 to 4, 25 steps      1.498     1.561     1.628     1.603
 //     YaRN by 8, ramp 1/2 to 4, 100 steps     1.398     1.486     1.561     1.521
 //
-// 25 steps are enough for YaRN: it comes near the loss that the model had at 64. The model as it is needs more steps
-// to get used to the new angles, and after 100 steps it is still behind. Interpolation changed every distance, so its
-// model has the most to learn again. NTK is good up to 256 after a few steps, and learns the rest more slowly.
+// With YaRN, 25 steps are enough: the loss at every position is near the loss that the model had within 64. Without
+// scaling, the model needs more steps to learn the new angles, and after 100 steps its loss is still larger.
+// Interpolation changed every distance, so its model has the most to learn again. With NTK scaling, the loss up to
+// position 256 is small after 25 steps. Beyond 256, the model needs more steps.
 //
-// The model as it is becomes better with each step. So in this experiment, scaling does not lead to a place that
-// training cannot reach. It makes the way shorter.
+// The loss of the model as it is falls, too, and comes closer to that of YaRN. So in this experiment, scaling saves
+// training steps. We do not see a loss that only scaling can reach.
 
 // ---- 4. A sliding window, with and without a sink ---------------------------------------------------------
-// Another repair leaves the frequencies alone. It hides the keys that are too far: each query sees the last 64 keys
-// only. This is a *sliding window* (Beltagy et al. 2020). Then no distance is above 63, and no angle is new. A cache
-// needs only the last 64 keys and values, however long the text is.
+// Another repair does not change the frequencies. It masks the keys that are too far away: each query attends only to
+// the last 64 keys, its own included. This is a *sliding window* (Beltagy et al. 2020). Then no distance is above 63,
+// and no angle is new. A cache needs only the last 64 keys and values, however long the text is.
 //
-// Xiao et al. (2023) report that large models fail with a plain window. These models learn to give much weight to the
-// first tokens, whatever they are, when a head has no use for the other keys. Such a token is an *attention sink*. In
-// their experiments, a few first tokens that stay visible in addition to the window are enough for a good loss. This
-// is the rule for a window with and without sinks:
+// Xiao et al. (2023) report that large models fail with a plain window. When a head has no use for the other keys, it
+// gives much weight to the first tokens, whatever they are. Such a token is an *attention sink*, and a window hides
+// it. In their experiments, the loss is good if a few first tokens stay visible in addition to the window. This is
+// the rule for a window, with or without sinks:
 
 /// Returns true if query i sees key j.
 bool visible(Size i, Size j, Size window, Size sinks) { return j <= i && (i - j < window || j < sinks); }
 
-// In our program, a kept first token has its true position. So its distance grows with the text, up to 511. (The
-// cache of Xiao et al. counts the positions within the cache instead. We do not try that here.)
+// In our program, a first token that stays visible keeps its true position. So its distance from the query grows, up
+// to 511. (Xiao et al. count the positions within the cache instead, so the distance stays small. We do not try that
+// here.)
 
 void windows(const LanguageModel& trained, const Curve& plain, const kit::Windows& tests,
              const kit::Options& options, kit::Report& report) {
@@ -369,9 +376,9 @@ void windows(const LanguageModel& trained, const Curve& plain, const kit::Window
 //     window of 60 keys and 4 sinks    1.385     1.657     1.850     1.823
 //     window of 32 keys                1.384     1.475     1.519     1.495
 //
-// The window holds at every length, without any training. The positions are at different places of the text, so the
-// losses in a row differ a little in any case. Both rules with sinks have a larger loss. The reason is not that they
-// leave fewer recent keys: even with 32 recent keys, the loss is about as small as with 64.
+// With the window, the loss is small at every position, without any training. (It differs a little from column to
+// column, because each range of positions has other characters.) With sinks, the loss is larger. The reason is not
+// that fewer recent keys are visible: even with 32 recent keys, the loss is about as small as with 64.
 
 // ---- 5. The weight of the first token ---------------------------------------------------------------------
 // Why does the sink not help? We measure the mean weight of the first token, layer by layer, over all heads and over
@@ -401,16 +408,17 @@ void first_token(const LanguageModel& trained, const kit::Windows& tests, const 
 //     as it is, at 256-512         0.0036     0.0014
 //     with a sink, at 256-512      0.0228     0.0691
 //
-// Within the trained length, the first token gets less weight than the average key: with 48 keys, the average is
-// 1/48. So our small model has no sink. With the sink rule, the first token is at distances from 256 on, and its
-// weight there is several times as large as in training. This weight is an accident: the angles at these distances
-// are new. Its value then disturbs the result. A window without sinks avoids this.
+// A query at the positions 32 to 64 sees about 48 keys, so an average key has the weight 1/48. The first token gets
+// much less. So our small model has no attention sink. With a visible first token, the distance at 256-512 is at
+// least 256, which never occurred in training, and so the angles are new. The weight of the first token there is
+// several times as large as at 32-64. The model has not learned to use this token, so its value can only disturb the
+// result. A window without sinks avoids this.
 //
-// What to remember. Rotary attention accepts any position, but a pair that never completed a turn in training has
-// angles that are new in a longer text. NTK scaling helps for a short way without training. Interpolation and YaRN
-// need fine-tuning, and with it YaRN needs few steps. A sliding window of the trained length makes no new distance,
-// and it holds at every length. It cannot use anything that is farther away than its blocks can pass on. A sink did
-// not help our model, which has learned none.
+// What to remember. Rotary attention accepts any position, but a pair that never completed a turn in training has new
+// angles in a longer text. Without training, NTK scaling helps up to about twice the trained length. Interpolation
+// and YaRN need fine-tuning, and YaRN needs few steps of it. With a sliding window of the trained length, no distance
+// is new, and the loss stays small at every length. But information from farther away arrives only through several
+// blocks, one window at a time. A sink did not help our model, which has learned none.
 //
 // Exercises: lessons/practise 36 (the base of NTK scaling; YaRN's frequencies; a mistake in a cache with a window;
 // turns of the rotary pairs; a cache of 16 keys that reaches everything).

@@ -4,9 +4,9 @@
 // the rule that accepts or rejects a guessed token, and show that it keeps the distribution. You can predict the
 // gain from the acceptance rate, and choose between a small model, prompt look-up and a tree of guesses.
 //
-// A language model generates one token per pass, because each pass needs the token before. But a pass over five
-// tokens takes less time than five passes over one: the weights are read once, and each op starts once. Can we use
-// this for generation, although we do not know the next five tokens?
+// A language model generates one token per pass, because each pass needs the token before. But one pass over five
+// tokens takes less time than five passes over one token: the weights are read once, and each op starts once. Can we
+// use this for generation, although we do not know the next five tokens?
 
 #include <fmt/format.h>
 
@@ -17,12 +17,10 @@
 #include "core/core.hpp"
 #include "lessons/37_speculate/measure.hpp"
 #include "lessons/37_speculate/plot.hpp"
+#include "lessons/37_speculate/train.hpp"
 #include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/transformer/verifiable.hpp"
-#include "optim/adam.hpp"
-#include "optim/clip.hpp"
-#include "optim/schedule.hpp"
 
 using namespace tapestry;
 using namespace tapestry::lesson37;
@@ -37,9 +35,9 @@ std::size_t at(Size i) { return static_cast<std::size_t>(i); }
 Size text_length(const kit::Options& options) { return options.smoke ? kPrompt + 8 : kContext; }
 
 // ---- 1. Accept or reject one guess ------------------------------------------------------------------------
-// Guess the tokens. A small, fast model, the *draft*, guesses the next token. The large model, the *target*, then
-// reads the guess and computes its own probabilities, too. If the guess is good, we keep it. The result must have
-// exactly the distribution of the target alone, whatever the draft guesses.
+// We guess the tokens. A small, fast model, the *draft*, guesses the next token. The large model, the *target*,
+// computes its own probabilities for the same position. A rule then accepts or rejects the guess. The result must
+// have exactly the distribution of the target alone, whatever the draft guesses.
 //
 // Let p be the target's probabilities and q those of the draft. The draft draws the token x from q. Then
 // (Leviathan et al. 2023, Chen et al. 2023):
@@ -56,9 +54,13 @@ Size text_length(const kit::Options& options) { return options.smoke ? kPrompt +
 //     residual          0.75    0       0.25
 //
 // How often is the result a? The draft guesses a with probability 0.2, and a is always accepted. With probability
-// 0.4 the guess is rejected, and the residual gives a with 0.75. The sum is 0.2 + 0.4 · 0.75 = 0.5 = p(a). The same
-// holds for every token: q(x) min(1, p(x)/q(x)) = min(p, q), the rejections have the probability 1 − Σ min(p, q) =
-// Σ max(0, p − q), and min(p, q) + max(0, p − q) = p.
+// 0.4 the guess is rejected, and then the residual gives a with probability 0.75. The sum is 0.2 + 0.4 · 0.75 = 0.5,
+// which is p(a).
+//
+// The same holds for every token x. It is guessed and accepted with probability q(x) min(1, p(x)/q(x)), which is
+// min(p(x), q(x)). A guess is rejected with probability 1 − Σ min(p, q), which is Σ max(0, p − q), the sum that
+// divides the residual. So x is redrawn with probability max(0, p(x) − q(x)). Together, these are min(p, q) + max(0,
+// p − q) = p.
 
 /// Returns the index drawn with these weights, for a uniform number in [0, 1).
 Size draw(const Shares& weights, double uniform) {
@@ -73,7 +75,7 @@ Size draw(const Shares& weights, double uniform) {
   return last;
 }
 
-/// Returns the guess, which was drawn from q, or another token, so that the result has the distribution p.
+/// Takes a guess that was drawn from q. Returns it or another token, so that the result has the distribution p.
 Size accept_or_redraw(const Shares& p, const Shares& q, Size guess, kit::Random& random) {
   if (random.uniform() * q[at(guess)] < p[at(guess)]) return guess;
   Shares residual;
@@ -81,17 +83,18 @@ Size accept_or_redraw(const Shares& p, const Shares& q, Size guess, kit::Random&
   return draw(residual, random.uniform());
 }
 
-// A rejected guess has p(x) < q(x), so its residual is 0. The redrawn token is never the guess.
+// If a guess x is rejected, p(x) is less than q(x), so its residual is 0. The redrawn token is never the guess.
 
-/// Does the same with a mistake: after a rejection, it draws from p.
+/// Does the same, but with a mistake: after a rejection, it draws from p.
 Size redraw_from_target(const Shares& p, const Shares& q, Size guess, kit::Random& random) {
   if (random.uniform() * q[at(guess)] < p[at(guess)]) return guess;
   return draw(p, random.uniform());
 }
 
-// The program applies a rule 200,000 times and compares the counts n(x) with the expected counts N p(x), by χ² = Σ
-// (n − N p)² / (N p). With m tokens, χ² has the mean m − 1 and the standard deviation √(2 (m − 1)) if the
-// distribution is right. We print the distance from the mean in standard deviations.
+// To test a rule, the program applies it N = 200,000 times and counts how often the result is x, n(x). If the
+// distribution is right, n(x) is near N p(x). The sum of the differences, χ² = Σ (n − N p)² / (N p), says how near.
+// For m tokens and the right distribution, χ² has about the mean m − 1 and the standard deviation √(2 (m − 1)). We
+// print how many standard deviations χ² is above its mean.
 
 struct Tested {
   double deviations;  ///< distance of χ² from its mean, in standard deviations
@@ -109,24 +112,7 @@ Tested test_rule(const Shares& p, const Shares& q, Rule rule, std::uint64_t seed
     counts[at(token)] += 1;
     accepted += token == guess ? 1 : 0;
   }
-  // Tokens with an expected count below 20 are one class, because χ² is a normal approximation.
-  double chi2 = 0, classes = 0, rare_counts = 0, rare = 0;
-  const auto add = [&](double count, double expected) {
-    chi2 += (count - expected) * (count - expected) / expected;
-    classes += 1;
-  };
-  for (std::size_t x = 0; x < p.size(); ++x) {
-    const double expected = static_cast<double>(kDraws) * p[x];
-    if (expected >= 20) {
-      add(counts[x], expected);
-    } else {
-      rare_counts += counts[x];
-      rare += expected;
-    }
-  }
-  if (rare >= 20) add(rare_counts, rare);
-  return {(chi2 - (classes - 1)) / std::sqrt(2 * (classes - 1)),
-          static_cast<double>(accepted) / static_cast<double>(kDraws)};
+  return {deviations_of_counts(counts, p), static_cast<double>(accepted) / static_cast<double>(kDraws)};
 }
 
 /// Returns Σ min(p, q), the probability that a guess from q is accepted.
@@ -162,43 +148,25 @@ void one_guess(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 2. A large model and a small one ---------------------------------------------------------------------
-// Both models are GPTs from lesson 20 with rotary positions. They learn the characters of this course's text. The
-// target has eight blocks of width 48 and the draft one block of width 32. With such narrow blocks, a pass of the
-// target spends much of its time on starting ops. So a pass over a few tokens takes less time than as many passes
-// over one. (In a large model, reading the weights from memory has the same effect.)
-
-void train(LanguageModel& model, const Ids& text, Size steps, std::uint64_t seed) {
-  constexpr Size kBatch = 4;
-  AdamW adam(model.parameters(), {.learning_rate = 5e-3, .beta2 = 0.99, .weight_decay = 0.1});
-  const Size rise = std::max<Size>(1, steps / 20);
-  const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, steps - rise), 0.02));
-  kit::Progress progress(steps, {.unit = "characters"});
-  model.train();
-  for (Size step = 1; step <= steps; ++step) {
-    const kit::Random random(seed, static_cast<std::uint64_t>(step));
-    const kit::Windows windows = kit::draw_windows(text, random, kBatch, kContext);
-    Tape tape;
-    const Tensor loss = cross_entropy(model(windows.inputs), windows.targets);
-    tape.backward(loss);
-    clip_gradients(model.parameters(), 1.0);
-    adam.step(rate(step));
-    progress.step(loss.item(), static_cast<double>(kBatch * kContext));
-  }
-  progress.finish();
-  model.eval();
-}
+// Both models are GPTs from lesson 20 with rotary positions. They learn the characters of this course's text, as in
+// lesson 20 (train.cpp). The target has eight blocks of width 48, and the draft has one block of width 32. With such
+// narrow blocks, the target spends much of each pass on starting ops, whatever the number of tokens. So one pass over
+// four tokens takes less time than four passes over one token. (A large model spends much of each pass on reading its
+// weights from memory, which has the same effect.)
 
 // ---- 3. Several guesses, one pass -------------------------------------------------------------------------
 // The draft guesses g tokens, each after the ones before. It needs g passes, but its passes are short. The target
-// reads all of them in one pass and gets g + 1 rows of probabilities: the row before each guess, and one after the
-// last. We apply the rule of section 1 to the guesses from left to right. After the first rejection, the later
-// guesses follow a token that is not in the text, so we discard them. If no guess is rejected, the last row gives
-// one token more.
+// then reads all g guesses in one pass. It returns g + 1 rows of probabilities: one row for each guess, and one row
+// for the token after the last guess.
 //
-// So each pass of the target adds between 1 and g + 1 tokens. With temperature 0, p and q have a single 1 at the
-// likeliest token. Then the rule accepts a guess if it is the target's likeliest token, and no chance is left.
+// We apply the rule of section 1 to the guesses from left to right. After a rejection, we discard the later guesses,
+// because they follow a token that is not in the text. If no guess is rejected, we draw one more token from the last
+// row. So each pass of the target adds between 1 and g + 1 tokens.
+//
+// With temperature 0, p is 1 at the target's most likely token and 0 elsewhere, and q is 1 at the draft's. Then the
+// rule accepts a guess if both tokens are equal. Otherwise it returns the target's token. Nothing is random.
 
-/// Returns the probabilities of the token after each token of the text; (T) → T rows.
+/// Takes a text of T tokens. Returns T rows: row t has the probabilities of the token after token t.
 std::vector<Shares> probabilities(const LanguageModel& model, const Ids& text, double temperature) {
   const Tensor logits = squeeze(model(Indices(text, {1, static_cast<Size>(text.size())})), 0);
   const Tensor shares = softmax(logits / std::max(temperature, 1e-6), -1);
@@ -264,25 +232,33 @@ void rounds(const LanguageModel& target, const LanguageModel& small, const std::
   show_accepted(counts, options.out / "accepted.svg");
 }
 
-// The picture shows the share of the rounds with 0, 1, 2, 3 and 4 accepted guesses. Many rounds accept all four
-// guesses, because some characters are easy for both models: the rest of a word that has begun. This program reads
-// the whole text in each pass, for simplicity. nn/'s speculate() keeps the keys and values of both models in
-// caches (lesson 35), and removes those of rejected guesses.
+// A *round* is one pass of the target with the guesses before it. The picture shows the proportion of the rounds with
+// 0, 1, 2, 3 and 4 accepted guesses. In many rounds, either none or all four guesses are accepted. Some characters
+// are easy to guess for both models, such as the rest of a word that has begun, and easy characters follow each
+// other.
+//
+// For simplicity, our program reads the whole text in each pass. nn/'s speculate() keeps the keys and values of both
+// models in caches (lesson 35), and removes those of rejected guesses.
 
 // ---- 4. How many guesses? ---------------------------------------------------------------------------------
-// Let α be the probability that a guess is accepted. If it is the same for all guesses and they are independent,
-// then all of the first i guesses are accepted with probability α^i. The expected number of tokens per pass is
+// Let α be the probability that a guess is accepted. Suppose that α is the same for all guesses, and that they are
+// independent. Then the first i guesses are all accepted with probability α^i. The expected number of tokens per pass
+// is
 //
 //     1 + α + α² + … + α^g = (1 − α^{g+1}) / (1 − α)
 //
-// For α = 0.6 and g = 4 this is 2.31. As g grows, it approaches 1 / (1 − α) = 2.5. So longer drafts soon gain
-// nothing. But they have a price. If a pass of the draft takes the share c of a target's pass, a round takes as
-// long as g c + 1 of them. So the speed-up is the expected number divided by g c + 1. This assumes that the
-// target's pass over g + 1 tokens takes as long as over one. In our small target it takes longer. So the program
-// prints a second prediction as well, with the measured time of this pass.
+// For α = 0.6 and g = 4 this is 2.31. As g grows, it approaches 1 / (1 − α) = 2.5, so later guesses add little. But
+// each guess costs time. Let c be the time of a draft's pass divided by the time of a target's pass over one token. A
+// round has g passes of the draft and one of the target, so it takes g c + 1 times as long as a target's pass. The
+// *speed-up* is the expected number of tokens divided by g c + 1.
 //
-// At seed 1, the acceptance with four guesses is 0.706. A pass then adds 2.794 tokens, and the formula says 2.806.
-// In a text the guesses are not independent, because easy and hard places alternate, but the formula is close.
+// This assumes that the target's pass over g + 1 tokens takes as long as a pass over one. In our small target it
+// takes longer. So the program prints two predictions of the speed-up: in the column "÷ (g c + 1)" with this
+// assumption, and in the column "÷ measured pass" with the measured time of the pass.
+//
+// At seed 1, the acceptance with four guesses is 0.706. A pass then adds 2.794 tokens, and the formula says 2.806. So
+// the formula is close, although the guesses are not independent. But the speed-up in the table is at most about 1:
+// here the longer passes of the target, and the passes of the draft, take all the time that is saved.
 
 void draft_lengths(const LanguageModel& target, const LanguageModel& small, const std::vector<Ids>& prompts,
                    const kit::Options& options, kit::Report& report) {
@@ -321,12 +297,13 @@ void draft_lengths(const LanguageModel& target, const LanguageModel& small, cons
 }
 
 // ---- 5. Prompt look-up, and a tree of guesses --------------------------------------------------------------
-// A draft need not be a model. *Prompt look-up* (Saxena 2023) searches the text for an earlier place with the same
-// last n tokens, and guesses the tokens that followed there. It costs almost nothing. The guesses are chosen
-// without chance, so q is 1 at the guess. Then the rule accepts it with probability p(x), and the residual is p
-// without x.
+// A draft need not be a model. *Prompt look-up* (Saxena 2023) takes the last n tokens of the text, searches for an
+// earlier place with the same n tokens, and guesses the tokens that followed there. This takes almost no time. The
+// guess x is not random, so q(x) is 1. Then the rule accepts x with probability p(x). The residual is p without x,
+// divided by its sum.
 
-/// Returns up to `count` tokens that followed the last earlier place with the same last `n` tokens.
+/// Finds the last earlier place with the same `n` tokens as the end of the text. Returns up to `count` tokens that
+/// followed there, or none if there is no such place.
 Ids look_up(const Ids& text, Size n, Size count) {
   const Size length = static_cast<Size>(text.size());
   for (Size end = length - 1; end >= n; --end)
@@ -335,16 +312,17 @@ Ids look_up(const Ids& text, Size n, Size count) {
   return {};
 }
 
-// It helps if the text repeats itself: in a summary that quotes, in a program that is edited, or in our greedy
-// text, which repeats phrases (lesson 20). At temperature 1 our text repeats little, so look-up gains little there.
+// Look-up helps if the text repeats itself. Examples are a summary with quotations, a program that is edited, and our
+// greedy text, which repeats phrases (lesson 20). At temperature 1 our text repeats little, so look-up gains little.
 //
-// Instead of one chain, the draft can guess a tree: two tokens after the text, and two after each of these. The
-// target verifies the whole tree in one pass (Miao et al. 2024). For this, a token attends to itself and its
-// ancestors only, and its position is its depth in the tree. If the first of two siblings is rejected, the
-// residual becomes the new p, and the rule is applied to the second one.
+// Instead of one chain, the draft can guess a *tree*: two tokens after the text, and two after each of these. The
+// target verifies the whole tree in one pass (Miao et al. 2024). The mask lets a token attend only to itself and to
+// its ancestors: the tokens on the path from the start of the text to it. The position of a token is the number of
+// its ancestors. If the first of two siblings is rejected, the residual replaces p, and the rule is applied to the
+// second one.
 
-/// Returns true if token i of a tree sees token j. parents[i] is the token before i, −1 for the first. A parent
-/// comes before its children.
+/// Returns true if token i of a tree attends to token j. parents[i] is the token before token i, and −1 for the first
+/// token of the text. A parent comes before its children.
 bool sees(const std::vector<Size>& parents, Size i, Size j) {
   while (i > j) i = parents[at(i)];
   return i == j;
@@ -418,21 +396,21 @@ void other_drafts(const LanguageModel& target, const LanguageModel& small, const
       "text, but the gain depends on the text.");
 }
 
-// At seed 1, look-up of eight tokens adds 1.204 tokens per pass at temperature 1 and 3.930 at temperature 0. The
-// chain of two guesses adds 2.137 at temperature 1, and the tree adds 2.387: its second branches catch some of the
-// rejections. At temperature 0 the tree equals the chain here, because both siblings are the draft's likeliest
-// token. The tree's pass has more tokens, so more tokens per pass need not mean more speed. Compare the printed
-// speeds.
+// At seed 1, look-up of eight tokens adds 1.204 tokens per pass at temperature 1, and 3.930 at temperature 0. At
+// temperature 1, the chain of two guesses adds 2.137 tokens, and the tree adds 2.387: after some rejections, the
+// second sibling is accepted. At temperature 0 the tree adds as many tokens as the chain, because both siblings are
+// the draft's most likely token.
 //
-// The largest speed-up is that of look-up at temperature 0, and it needs a text that repeats itself. The small
-// model gains less here: its passes are not cheap enough, and the arithmetic of our target's pass grows with the
-// guesses.
+// More tokens per pass need not mean more speed: compare the printed speed-ups. With the tree, the target reads six
+// guesses per pass, and the text is written more slowly than one token at a time. With the small model, the speed-up
+// is about 1: its passes take too long, and a pass of the target takes longer with more guesses. Only look-up at
+// temperature 0 is clearly faster, and it needs a text that repeats itself.
 //
 // What to remember. A draft guesses several tokens, and the target verifies them in one pass. Accept a guess with
-// probability min(1, p/q), and otherwise draw from the residual max(0, p − q): then the text has the distribution
-// of the target. A guess is accepted with the probability Σ min(p, q). The gain is (1 − α^{g+1}) / (1 − α) tokens
-// per pass, divided by the cost of a round. So a draft must be both right and cheap, and a pass over several
-// tokens must cost little more than a pass over one.
+// probability min(1, p/q), and otherwise draw from the residual max(0, p − q). Then the text has the distribution of
+// the target. A guess is accepted with probability α = Σ min(p, q). A pass adds (1 − α^{g+1}) / (1 − α) tokens, and
+// the speed-up is this number divided by the time of a round. So a draft must be both right and fast, and a pass over
+// several tokens must take little longer than a pass over one.
 //
 // Exercises: lessons/practise 37 (the rule for one guess; find the mistake in a round; tokens per pass; a tree
 // within a budget).

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "lessons/kit/program/stopwatch.hpp"
@@ -46,6 +47,27 @@ std::vector<Ids> prompts_of(const Ids& text, Size count) {
   for (Size i = 0; i < count; ++i)
     prompts.emplace_back(text.begin() + i * apart, text.begin() + i * apart + kPrompt);
   return prompts;
+}
+
+double deviations_of_counts(const std::vector<double>& counts, const std::vector<double>& p) {
+  const double draws = std::accumulate(counts.begin(), counts.end(), 0.0);
+  // Tokens with an expected count below 20 are one class, because χ² is a normal approximation.
+  double chi2 = 0, classes = 0, rare_counts = 0, rare = 0;
+  const auto add = [&](double count, double expected) {
+    chi2 += (count - expected) * (count - expected) / expected;
+    classes += 1;
+  };
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    const double expected = draws * p[x];
+    if (expected >= 20) {
+      add(counts[x], expected);
+    } else {
+      rare_counts += counts[x];
+      rare += expected;
+    }
+  }
+  if (rare >= 20) add(rare_counts, rare);
+  return (chi2 - (classes - 1)) / std::sqrt(2 * (classes - 1));
 }
 
 Writer one_by_one(const LanguageModel& target) {

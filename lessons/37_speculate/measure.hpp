@@ -23,6 +23,10 @@ TransformerOptions model_options(Size layers, Size width, Size vocabulary);
 /// Returns `count` prompts of kPrompt characters from evenly spaced places of the text.
 std::vector<Ids> prompts_of(const Ids& text, Size count);
 
+/// Compares the counts of drawn tokens with the probabilities p by χ². Returns the distance of χ² from its mean, in
+/// standard deviations.
+double deviations_of_counts(const std::vector<double>& counts, const std::vector<double>& p);
+
 /// Way to continue a prompt.
 struct Writer {
   std::string name;                                                            ///< for tables

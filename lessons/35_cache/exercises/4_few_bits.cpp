@@ -1,15 +1,21 @@
 // 35.4 few_bits: Keys and values in few bits
 // design, 20 minutes, fast
 //
-// Store keys and values of width 64 in fewer bits. A plan has three parts: the number of bits, the number of
-// neighbours that share a scale of 2 bytes, and the direction of the neighbours: along a row (the components of one
-// token) or along a channel (one component of successive tokens). The keys have two channels with a large mean, as
-// those of many language models. The values have none. There are two targets:
+// Store keys and values of width 64 in fewer bits. Groups of neighbouring numbers share a scale, which takes 2 bytes.
+// A plan says three things:
+//
+// - `bits`: the number of bits for each number, from 2 to 8;
+// - `group`: the number of neighbours that share a scale, a power of 2 from 4 to 64;
+// - `along`: where the neighbours are. In a row, they are components of one token. In a channel, they are the same
+//   component of successive tokens.
+//
+// Two channels of the keys have a large mean, as in many language models. The values have no such channel. There are
+// two targets:
 //
 // 1. the results of attention differ from the exact ones by at most 40 % (root mean square, relative);
 // 2. a token takes at most 75 bytes, its key and its value together. In f32 these would be 512.
 //
-// Fewer bytes are better, and your best plan is kept. bits is 2 to 8, and group is a power of 2 from 4 to 64.
+// Fewer bytes are better, and your best plan is kept.
 #include "lessons/grader/answer.hpp"
 
 enum class Along { row, channel };
@@ -44,7 +50,7 @@ Tensor stored(const Tensor& x, const Plan& plan) {
 
 // start: The scale of a row of keys fits its two large components, and most others are rounded to 0.
 
-// wrong: Eight bits are accurate enough, but a key and a value take more than 128 bytes.
+// wrong: Eight bits are accurate enough, but then a key and a value take more than 128 bytes. The budget is 75.
 // - constexpr Plan kKeys{4, 64, Along::channel};  // a channel with a large mean gets its own scale
 // - constexpr Plan kValues{4, 64, Along::row};
 // + constexpr Plan kKeys{8, 64, Along::row};

@@ -5,8 +5,8 @@
 // i = 0 … w/2 − 1. NTK scaling replaces the base by a larger one. Pair 0 keeps its frequency, and the slowest
 // pair, i = w/2 − 1, becomes slower by exactly the factor s.
 //
-// Return this larger base for `base`, an even width w ≥ 4 and a factor s > 0. You need the formula with i = w/2 − 1
-// before and after the change.
+// Return the new base, given the old one (`base`), an even width w ≥ 4 and a factor s > 0. Write the formula for
+// i = w/2 − 1 with the old base and with the new one, and solve for the new one.
 #include "lessons/grader/answer.hpp"
 
 double scaled_base(double base, Size width, double factor) {
@@ -22,7 +22,7 @@ double scaled_base(double base, Size width, double factor) {
 // hint: 2i = w − 2 for the slowest pair. So base'^{−(w−2)/w} = base^{−(w−2)/w} / ____.
 // hint: Raise both sides to the power −w/(w − 2): base' = base · s^{____}.
 //
-// wrong: You multiply the base by s. Then the slowest pair becomes slower by s^{(w−2)/w}, which is less than s.
+// wrong: You multiply the base by s. Then the slowest pair becomes slower by s^{(w−2)/w} and not by s.
 // - return base * std::pow(factor, w / (w - 2));
 // + return base * std::pow(factor, w / w);
 // wrong: Your exponent is inverted: it must be w / (w − 2), which is above 1.

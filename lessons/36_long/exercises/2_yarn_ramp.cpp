@@ -1,13 +1,14 @@
 // 36.2 yarn_ramp: YaRN's frequencies
 // implement, 15 minutes
 //
-// YaRN treats each rotary pair by the number of turns r_i that it makes in the trained length L. A pair with r_i ≥
-// fast keeps its frequency. A pair with r_i ≤ slow is divided by s. Between the two, the share γ_i that is kept
-// grows linearly with r_i:
+// YaRN changes the frequency θ_i of a rotary pair according to r_i, the number of turns that the pair makes in the
+// trained length L. If r_i ≥ fast, the frequency stays θ_i. If r_i ≤ slow, it becomes θ_i / s. Between the two, the
+// new frequency is a mixture. The proportion γ_i of the old frequency grows linearly with r_i:
 //
 //     r_i = L θ_i / 2π,     γ_i = (r_i − slow) / (fast − slow), cut to [0, 1],     θ'_i = γ_i θ_i + (1 − γ_i) θ_i / s
 //
-// Return the new frequencies θ'_i for the given frequencies θ_i, in the same order. slow < fast, and s ≥ 1.
+// Return the new frequencies θ'_i in the order of the given θ_i (`thetas`). L is `length`, and s ≥ 1 is `factor`.
+// slow is less than fast.
 #include "lessons/grader/answer.hpp"
 
 std::vector<double> yarn_frequencies(const std::vector<double>& thetas, double length, double factor,
@@ -31,17 +32,17 @@ std::vector<double> yarn_frequencies(const std::vector<double>& thetas, double l
 // wrong: You compare radians with `slow` and `fast`. They are numbers of turns, so divide by 2π.
 // - const double turns = length * theta / (2 * std::numbers::pi);
 // + const double turns = length * theta;
-// wrong: The share is not cut to [0, 1]. Then a very fast pair becomes faster than it was in training.
+// wrong: γ is not cut to [0, 1]. Then a very fast pair becomes faster than it was in training.
 // - const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
 // + const double kept = (turns - slow) / (fast - slow);
 // wrong: You divide the fast pairs and keep the slow ones. A slow pair would then reach angles beyond those in
 //   training.
 // - scaled.push_back(kept * theta + (1 - kept) * theta / factor);
 // + scaled.push_back((1 - kept) * theta + kept * theta / factor);
-// wrong: You divide by the width of the ramp without subtracting `slow`. At r_i = slow the share must be 0.
+// wrong: You divide by the width of the ramp without subtracting `slow`. At r_i = slow, γ must be 0.
 // - const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
 // + const double kept = std::clamp(turns / (fast - slow), 0.0, 1.0);
-// wrong: You divide every pair by s, also the share that must be kept.
+// wrong: You divide the whole frequency by s, also the part that must be kept.
 // - scaled.push_back(kept * theta + (1 - kept) * theta / factor);
 // + scaled.push_back((kept * theta + (1 - kept) * theta) / factor);
 

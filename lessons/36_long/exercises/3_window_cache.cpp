@@ -1,10 +1,12 @@
 // 36.3 window_cache: Find the mistake in a cache with a window
 // debug, 10 minutes
 //
-// The function reads T tokens one at a time with a sliding window. A cache stores the last `window` keys, already
-// rotated to their positions, and the values. The row q_t of q (T, d) attends to the keys in the cache. rotated()
-// turns a row to a position, and works. The first rows of the result are right, but once a key has left the cache,
-// the results are wrong. Find the one mistake.
+// The function reads T tokens one at a time with a sliding window. A cache stores the values and the rotated keys of
+// the last `window` tokens. Query t, the row q_t of q (T, d), attends to the keys in the cache. rotated(x, position)
+// rotates a row x as the rotary positions require, and has no mistake.
+//
+// The first rows of the result are right. But once a key has left the cache, the results are wrong. Find the one
+// mistake.
 //
 // Return the contexts (T, d). Row t must be softmax(rotated(q_t, t) · rotated(k_j, j) / √d) over the keys j = max(0,
 // t − window + 1) … t, times their values.

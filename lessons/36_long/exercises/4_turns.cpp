@@ -2,8 +2,8 @@
 // predict, 10 minutes
 //
 // A head has 8 rotated components, so it has four pairs with the frequencies 10000^{−2i/8}. These are 1, 0.1, 0.01
-// and 0.001 radians per position. The model was trained on texts of 64 tokens. Predict four numbers; formulas
-// are welcome.
+// and 0.001 radians per position. The model was trained on texts of 64 tokens. Predict four numbers. You may
+// write formulas.
 //
 //     longest_wavelength()        positions in which the slowest pair completes one turn
 //     pairs_with_a_turn()         number of pairs that complete a turn within 64 positions

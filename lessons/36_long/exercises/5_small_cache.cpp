@@ -1,13 +1,17 @@
 // 36.5 small_cache: A cache of 16 keys that reaches everything
 // design, 20 minutes
 //
-// A cache has room for 16 keys per block. Write the rule that says which keys query i sees: keeps(i, j) for j ≤ i.
-// Every query sees its own key. At most 16 keys are visible to a query, and a key that has left the cache never
-// comes back: if query i does not see key j ≤ i, no later query does.
+// A cache has room for 16 keys per block. Write the rule that says which keys query i sees: keeps(i, j) is true if it
+// sees key j ≤ i. Three conditions must hold:
 //
-// With a window of 16 keys, one block passes information on by 15 positions. So in a text of 512 tokens, it
-// takes 35 blocks until all tokens can reach the last one. Your rule must need at most 12 blocks. Fewer blocks are
-// better: the grader keeps your best rule.
+// - Every query sees its own key.
+// - A query sees at most 16 keys.
+// - A key that has left the cache never comes back: if query i does not see key j ≤ i, no later query does.
+//
+// In one block, information moves from token j to token i if query i sees key j. With a window of 16 keys, it moves
+// by at most 15 positions per block. So in a text of 512 tokens, it takes 35 blocks until information from all tokens
+// can have reached the last one. With your rule, at most 12 blocks must be enough. Fewer blocks are better: the
+// grader keeps your best rule.
 #include "lessons/grader/answer.hpp"
 
 bool keeps(Size i, Size j) {
@@ -17,8 +21,8 @@ bool keeps(Size i, Size j) {
   //]
 }
 
-// hint: A recent key passes information on by few positions, and a first key that is kept forever has nothing to
-//   pass on but itself. Which keys could collect information, and then stay for long?
+// hint: Through recent keys, information moves by few positions. A first token that stays forever contains only its
+//   own information. Which keys could collect the information of other tokens, and then stay for a long time?
 // hint: Keep ____ recent keys, and every 64th key forever. How many keys is that at most in 512 tokens?
 // hint: A key may also stay for a time that depends on its number: j % 2 == 0 twice as long as other keys, j % 4
 //   == 0 four times as long, and so on.
@@ -31,10 +35,11 @@ bool keeps(Size i, Size j) {
 // wrong: Too many keys stay forever. In 512 tokens, every 32nd key alone makes 16.
 // - return i - j < 8 || j % 64 == 0;
 // + return i - j < 8 || j % 32 == 0;
-// wrong: A key at a distance that is a power of 2 was out of the cache shortly before. A cache cannot bring it back.
+// wrong: You keep keys at certain distances. The distance of a key grows with each query, so the key leaves the cache
+//   and comes back later. A cache cannot bring it back.
 // - return i - j < 8 || j % 64 == 0;
 // + return i - j < 2 || ((i - j) & (i - j - 1)) == 0;
-// wrong: Only few keys stay, and so no recent key carries information to them.
+// wrong: Without recent keys, a key that stays has no information about the tokens before it.
 // - return i - j < 8 || j % 64 == 0;
 // + return i == j || j % 64 == 0;
 

@@ -7,8 +7,9 @@
 //     with probability min(1, p(x) / q(x)), the result is x
 //     otherwise it is drawn from the residual max(0, p − q), divided by its sum
 //
-// So the returned numbers sum to 1. p and q have the same size, and q(x) > 0. If the rule always accepts x, the
-// result is 1 at x and 0 elsewhere: p and q may be equal, and then the residual is 0 everywhere.
+// Element i of the returned vector is the probability that the result is token i, so its elements sum to 1. p and q
+// have the same size, and q(x) > 0. If the rule always accepts x, the vector is 1 at x and 0 elsewhere. This also
+// happens if p and q are equal, where the residual is 0 everywhere.
 #include "lessons/grader/answer.hpp"
 
 std::vector<double> after_guess(const std::vector<double>& p, const std::vector<double>& q, std::size_t x) {
@@ -25,7 +26,8 @@ std::vector<double> after_guess(const std::vector<double>& p, const std::vector<
   //]
 }
 
-// hint: Which part of the probability does x get? And which part is shared among the tokens of the residual?
+// hint: With which probability is the result x? And how is the rest of the probability divided among the other
+//   tokens?
 // hint: With a = min(1, p(x) / q(x)), token i gets (1 − a) · max(0, ____) / Σ max(0, ____), and x gets ____ in
 //   addition.
 // hint: If a is 1, skip the residual: its sum may be 0.

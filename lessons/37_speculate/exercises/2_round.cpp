@@ -1,12 +1,12 @@
 // 37.2 round: Find the mistake in a round
 // debug, 10 minutes
 //
-// The function verifies the guesses of a draft at temperature 0. `text` has T tokens, and `guesses` has g of them.
-// likeliest[t] is the target's likeliest token after token t of the text with the guesses, so it has T + g
-// entries. The function returns the tokens that the round adds: the guesses up to the first wrong one, and then
-// one token of the target. Find the one mistake.
+// The function verifies the guesses of a draft at temperature 0. `text` has T tokens, and `guesses` has g tokens. The
+// target has read the text followed by the guesses, T + g tokens, numbered from 0. likeliest[t] is its most likely
+// token after token t.
 //
-// Together, the added tokens must be those that the target alone would write.
+// The function must return the tokens that the round adds: the guesses before the first wrong one, and then one token
+// of the target. These must be the tokens that the target alone would write. Find the one mistake.
 #include "lessons/grader/answer.hpp"
 
 using Tokens = std::vector<std::int64_t>;

@@ -1,12 +1,14 @@
 // 37.3 tokens_per_pass: The gain of a draft
 // derive, 10 minutes
 //
-// The target accepts each of g guesses with probability α, independently of the others. It stops at the first
-// rejected one and then adds one token itself. A pass of the draft takes the share c of a target's pass, and the
-// target's pass over g + 1 tokens takes as long as over one. Return the tokens per unit of time, if the target
-// alone writes one token per unit.
+// In a round, a draft makes g guesses, and the target accepts each of them with probability α, independently of the
+// others. It stops at the first rejected guess, and then adds one token itself. Take the time of a target's pass as
+// the unit of time. The target's pass over the guesses takes one unit, and each pass of the draft takes c units.
 //
-// α is in [0, 1], g is at least 0, and c is at least 0. At α = 1 the usual formula divides 0 by 0.
+// Alone, the target writes one token per unit. Return the speed-up: the mean number of tokens per unit with the
+// draft.
+//
+// α is in [0, 1], g is at least 0, and c is at least 0. At α = 1 the closed formula of the chapter divides 0 by 0.
 #include "lessons/grader/answer.hpp"
 
 double speed_up(double alpha, Size guesses, double c) {

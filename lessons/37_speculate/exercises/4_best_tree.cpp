@@ -1,15 +1,18 @@
 // 37.4 best_tree: A tree within a budget
 // design, 20 minutes
 //
-// A draft fills a tree of at most 12 guesses, and the target verifies it in one pass. The branches of a token are
-// numbered from 0, the likeliest first. Branch 0 is right with probability 0.55, branch 1 with 0.2 and branch 2
-// with 0.1, whatever came before. So a token is accepted with the product of these numbers along its path. A pass
-// adds one token of the target, and in the mean Σ (product) accepted ones.
+// A draft makes a tree of at most 12 guesses, and the target verifies it in one pass. Each token has up to three
+// children, the branches 0, 1 and 2. Branch 0 is right with probability 0.55, branch 1 with 0.2 and branch 2 with
+// 0.1, whatever came before. So the probability that a guess is accepted is the product of these numbers along its
+// path from the text. The mean number of accepted guesses is the sum of these products over the tree. A pass adds
+// these guesses and one more token.
 //
-// Write the parents: parents()[i] is the number of the guess before guess i, or −1 if it follows the text. A
-// parent comes before its children. The children of a token are its branches 0, 1 and 2, in this order. A chain of
-// 12 adds 2.22 tokens per pass. Your tree must add at least 2.8. More are better, and the grader keeps your best
-// tree.
+// Choose the tree. parents()[i] is the number of the guess before guess i, or −1 if guess i follows the text. A
+// parent has a smaller number than its children. Of the children of a token, the first in your list is branch 0, the
+// second is branch 1, and the third is branch 2.
+//
+// A chain of 12 guesses adds 2.22 tokens per pass. Your tree must add at least 2.8. More are better, and the grader
+// keeps your best tree.
 #include "lessons/grader/answer.hpp"
 
 std::vector<Size> parents() {
@@ -26,11 +29,11 @@ std::vector<Size> parents() {
 //   the tree.
 //
 // start: This is the chain. Its last tokens are almost never reached.
-// wrong: A full tree of depth 2 with three branches needs 12 tokens. Most of its branches are unlikely, and it is
-//   too shallow.
+// wrong: This is the full tree of depth 2 with three branches. Most of its branches are unlikely, and the likely path
+//   ends after two guesses.
 // - return {-1, 0, -1, 1, 2, 0, -1, 3, 5, 4, 1, 6};
 // + return {-1, -1, -1, 0, 0, 0, 1, 1, 1, 2, 2, 2};
-// wrong: Two separate chains: the second one begins with branch 1, and its later tokens are unlikely.
+// wrong: You made two chains. The second one begins with branch 1, so its later guesses are unlikely.
 // - return {-1, 0, -1, 1, 2, 0, -1, 3, 5, 4, 1, 6};
 // + return {-1, 0, 1, 2, 3, 4, -1, 6, 7, 8, 9, 10};
 // wrong: A token can be accepted only after its parent, so a parent must have a smaller number.

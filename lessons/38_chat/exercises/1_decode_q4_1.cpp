@@ -1,11 +1,13 @@
 // 38.1 decode_q4_1: Decode a block of Q4_1
 // implement, 15 minutes
 //
-// A block of Q4_1 has 20 bytes and stores 32 weights x_j = d q_j + m. Bytes 0 and 1 are d, and bytes 2 and 3 are m,
-// each as a 16-bit float; half_at(block, at) returns the one that starts at byte `at`. Bytes 4 to 19 hold the numbers
-// q_j, 0 to 15: the lower four bits of byte 4 + j are q_j, and its upper four bits are q_{j + 16}.
+// A block of Q4_1 has 20 bytes and stores 32 weights x_j = d q_j + m. Bytes 0 and 1 are the scale d, and bytes 2 and
+// 3 are the offset m, as 16-bit floats. half_at(block, at) returns the 16-bit float that starts at byte `at`.
 //
-// `bytes` holds any number of blocks, one after the other, possibly none. Return all their weights, in order.
+// Bytes 4 to 19 contain the numbers q_j, each from 0 to 15. For j = 0 … 15, the lower four bits of byte 4 + j are
+// q_j, and its upper four bits are q_{j + 16}.
+//
+// `bytes` contains any number of blocks, one after the other, possibly none. Return all their weights, in order.
 #include <cstdint>
 #include <span>
 
@@ -38,7 +40,8 @@ std::vector<double> decode_q4_1(std::span<const std::uint8_t> bytes) {
 //   element ____.
 // hint: For j from 0 to 31: the byte is block[4 + j % 16], and q is its lower bits if j < 16. Push d * q + m.
 //
-// wrong: You take neighbours from one byte, elements 2j and 2j + 1. In this format a byte holds elements j and j + 16.
+// wrong: You take neighbours from one byte, elements 2j and 2j + 1. In this format a byte holds
+//   elements j and j + 16.
 // - const int pair = block[4 + j % 16];
 // - const int q = j < 16 ? pair & 15 : pair >> 4;
 // + const int pair = block[4 + j / 2];

@@ -5,9 +5,12 @@
 //
 //     <|im_start|>role\ncontent<|im_end|>\n        for each message, and <|im_start|>assistant\n at the end
 //
-// encode(text) returns the ids of plain text. It also finds the names of the special tokens "<|im_start|>" (id 1) and
-// "<|im_end|>" (id 2) in the text. plain(text) does not find them. The program works for harmless conversations, but
-// users have written messages that end their own turn, and answers break off. Find the two mistakes.
+// There are two functions that turn text into ids. encode(text) turns "<|im_start|>" into the special token 1 and
+// "<|im_end|>" into the special token 2, wherever they occur in the text. plain(text) has no special tokens: it
+// treats their names like any other characters.
+//
+// The program has two mistakes. A user can write a message that ends its own turn, and the answers of the model break
+// off. Find both mistakes.
 #include "lessons/grader/answer.hpp"
 
 using Ids = std::vector<std::int64_t>;

@@ -1,14 +1,15 @@
 // 38.3 largest_speed: Bytes per token and the largest speed
 // predict, 15 minutes
 //
-// A model has 8 blocks of width 512, 8 heads of 64, 2 heads of keys and values of 64, 1,536 hidden units in each
-// SwiGLU (three matrices), and a vocabulary of 32,000 tokens. The embedding is also the output matrix. All matrices
-// are in Q4_1: 20 bytes for 32 weights. Leave out the norms. A memory of 20 GB/s (20 · 10⁹ bytes) holds it. Predict:
+// A model has 8 blocks of width 512. Each block has 8 query heads of width 64, 2 heads of keys and values of width
+// 64, and a SwiGLU with 1,536 hidden units (three matrices). The vocabulary has 32,000 tokens, and the embedding is
+// also the output matrix. All matrices are in Q4_1: 20 bytes for 32 weights. Leave out the norms. The memory has a
+// bandwidth of 20 GB/s (20 · 10⁹ bytes per second). Predict:
 //
 //     1. the bytes of weights that the model reads for one token of an answer
-//     2. the largest number of tokens per second that the memory allows
-//     3. the same with weights in f32 (4 bytes)
-//     4. the bytes of keys and values, in f32, that it also reads for a token after 4,096 others
+//     2. the largest number of tokens per second that the memory allows, if only the weights are read
+//     3. the largest number of tokens per second if the weights are in f32 (4 bytes)
+//     4. the bytes of keys and values, in f32, that the model also reads for a token that follows 4,096 others
 #include "lessons/grader/answer.hpp"
 
 double bytes_of_weights() {

@@ -2,12 +2,13 @@
 // design, 30 minutes, limit 60 s, fast
 //
 // Quantise 32 weights in the format Q4_1: choose d, m and 32 whole numbers q_j from 0 to 15, so that x_j ≈ d q_j + m.
-// ggml's own quantiser takes m = min x, d = (max x − min x) / 15, and rounds to the nearest level. So the smallest and
-// the largest weight are exact, and all others pay for it. Choose better.
+// The 16 numbers d q + m are the *levels*. ggml, the library of llama.cpp, takes m = min x and d = (max x − min x) /
+// 15, and rounds each weight to the nearest level. So the smallest and the largest weight are exact, but the levels
+// are far apart, and the errors of all other weights are large. Choose better.
 //
-// The score is the mean squared error over 4,000 blocks of normally distributed weights, in percent of that of ggml's
-// choice. It must be at most 88, and less is better. The format's file would store d and m in 16 bits, so the judge
-// rounds them. Your function must take less than a millisecond per block.
+// The score is your mean squared error over 4,000 blocks of normally distributed weights, in percent of ggml's error.
+// It must be at most 88, and less is better. The judge rounds d and m to 16 bits, because a file would store them so.
+// Your function must take less than a millisecond per block.
 #include "lessons/grader/answer.hpp"
 
 struct Block {
@@ -53,13 +54,15 @@ Block quantise_block(const std::array<double, 32>& x) {
 }
 //]
 
-// hint: Given the numbers q_j, which d and m make the squared error smallest? You know this problem as fitting a line.
+// hint: Given the numbers q_j, which d and m make the squared error smallest? You know this problem as fitting a
+//   line.
 // hint: Fit x ≈ d q + m by least squares: d = (n Σqx − Σq Σx) / (n Σq² − (Σq)²). Then the levels have moved, so round
 //   again, and repeat.
-// hint: This finds the nearest local minimum. Try several starts, such as ranges that leave out 0 to 24 % of the ends,
-//   clamp q to 0 … 15, and keep the block with the smallest error.
+// hint: This finds the nearest local minimum. Try several starts, such as ranges that leave out 0 to 24 % of the
+//   ends, clamp q to 0 … 15, and keep the block with the smallest error.
 //
-// start: This is ggml's choice, and its score is 100. The extreme weights are exact, and the other 30 pay for it.
+// start: This is ggml's choice, and its score is 100. The two extreme weights are exact, but they make the levels far
+//   apart for the other 30. Which d and m would make the sum of all squared errors smaller?
 //
 // wrong: You keep the block with the largest error.
 // - if (error < smallest) smallest = error, best = block;
@@ -67,7 +70,8 @@ Block quantise_block(const std::array<double, 32>& x) {
 // wrong: Some q_j are outside 0 … 15. Four bits cannot store them.
 // - block.q[j] = std::clamp(static_cast<int>(std::lround((x[j] - block.m) / block.d)), 0, 15);
 // + block.q[j] = static_cast<int>(std::lround((x[j] - block.m) / block.d));
-// wrong: This is the slope of a line through the origin. The line may start anywhere, so subtract the product of sums.
+// wrong: This is the slope of a line through the origin. The line may start anywhere, so subtract the product of
+//   sums.
 // - block.d = (n * qx - q1 * x1) / spread;
 // + block.d = qx / q2;
 // wrong: m is not the mean of the weights. It is the level of q = 0, so subtract d times the mean of the q_j.
