@@ -163,7 +163,8 @@ void before_training(const kit::Options& options, kit::Report& report) {
 // are. This effect is called *recency*.
 //
 // Now we train each model. In the training strings, 40 symbols of noise follow the first symbol. With *mixed
-// lengths*, a training string has 0 to 40 symbols of noise instead. All test strings have 40.
+// lengths*, a training string has 0 to 40 symbols of noise instead. All test strings have 40. A training run ends
+// early if the loss becomes very small, so the table also shows the number of steps.
 
 std::vector<Outcome> training(const kit::Options& options, kit::Report& report) {
   const kit::Question mixed = report.ask(

@@ -33,8 +33,9 @@ constexpr DType f64 = DType::f64;
 //     location          (W q)_j                     W (T_max, d_q): one row per position of the source
 //     fully connected   (W [e; q])_j                W (T_max, d_e + d_q); e is the embedding of the input token
 //
-// d_q, d_k and d_e are the widths of q, k and e. U is a number of hidden units, and T_max the length of the longest
-// source. The first four scores are Luong's, and the last one is used in many tutorials.
+// [q; k_j] is the concatenation of q and k_j. d_q, d_k and d_e are the widths of q, k and e. U is a number of hidden
+// units, and T_max the length of the longest source. (…)_j is element j of a vector. The first four scores are
+// Luong's, and the last one is used in many tutorials.
 //
 // The first three scores depend on the keys, and so on the contents of the source. The last two do not depend on the
 // keys. They compute a position from the decoder's state, such as "attend to the fifth symbol".
@@ -42,13 +43,15 @@ constexpr DType f64 = DType::f64;
 // Concat is lesson 11's additive score. If W_q is the left part of W and W_k the right part, then
 // W [q; k] = W_q q + W_k k.
 //
-// Here is an example with the query q = (1, −1) and the keys k₁ = (2, 0) and k₂ = (0, 1):
+// Here is an example with the query q = (1, −1) and the keys k₁ = (2, 0) and k₂ = (0, 1). A semicolon separates the
+// rows of a matrix:
 //
 //     dot                             scores 2, −1       weights 0.953, 0.047
 //     general, W = (0 1; 1 0)         scores −2, 1       weights 0.047, 0.953: W swaps a key's two numbers
 //     location, W = (1 0; 0 1)        scores 1, −1       weights 0.881, 0.119
 //
-// If the two keys trade positions, so do the weights of dot and general. The weights of location stay the same.
+// If we exchange the two keys, the weights of dot and general are exchanged, too. The weights of location stay the
+// same.
 
 /// Takes e (B, 1, d_e), q (B, 1, d_q), k (B, T, d_k) and the weights of the score. Returns scores (B, 1, T).
 Tensor score(Kind kind, const std::vector<Tensor>& weights, const Tensor& e, const Tensor& q,
@@ -77,8 +80,8 @@ void three_scores(kit::Report& report) {
 }
 
 // ---- 2. Step, then attend ---------------------------------------------------------------------------------
-// In Luong's order, the GRU steps first, and its *new* state h_t is the query. e_t is the embedding of the input token.
-// The encoder's states h̄_j are both keys and values, as in lesson 11:
+// In Luong's order, the GRU steps first, and its *new* state h_t is the query. e_t is the embedding of the input
+// token. The encoder's states h̄_j are both keys and values, as in lesson 11:
 //
 //     h_t = GRU([e_t; h̃_{t−1}], h_{t−1})          step
 //     c_t = attend(q = h_t, h̄)                    then attend
@@ -118,9 +121,8 @@ void one_step(Kind kind, std::uint64_t seed, kit::Report& report) {
 //
 // Training uses lists of 2 to 8 pairs, new ones at each step.
 //
-// Now change step_by_hand() to Bahdanau's order: compute the context before the step, with `before` as the query
-// instead of h, and feed c_t to the GRU instead of h̃_{t−1}. The query is then the old state, h_{t−1}. This order
-// works with any of the scores.
+// We also train a second decoder, in Bahdanau's order: it computes the context before the step, and its GRU gets c_t
+// instead of h̃_{t−1}. The query is then the old state, h_{t−1}. This order works with any of the scores.
 
 Result which_state_asks(const kit::Options& options, kit::Report& report) {
   const kit::Question old = report.ask(
@@ -214,10 +216,13 @@ void table_of_scores(Result dot, const kit::Options& options, kit::Report& repor
 //
 // At other seeds, the numbers differ, but only the scores that depend on the keys find the digits. The dot score has
 // no weights and is as good as the others here, because the encoder and the decoder learn states that match.
+//
+// The program also prints the weight that two questions of one list have in common: at each key, the smaller of
+// their two weights, summed over the keys. If every question attends only to its own pair, this is 0 %.
 
-// What to remember. Some scores compare the query with the keys, others compute a position. Only a score that compares
-// can search by content. In Luong's order, the decoder steps and then attends, so the new state is the query. Without
-// input feeding, the context does not reach the next step.
+// What to remember. Some scores compare the query with the keys, others compute a position. Only a score that
+// compares can search by content. In Luong's order, the decoder steps and then attends, so the new state is the
+// query. Without input feeding, the context does not reach the next step.
 //
 // Exercises: lessons/practise 12 (the attention vector; gradients of the general score; the order of step and
 // attention; a small lookup model).

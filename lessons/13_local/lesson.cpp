@@ -154,8 +154,8 @@ void the_edge(std::uint64_t seed, kit::Report& report) {
 // decoder is the one from lesson 12. Its input is the same token at every step, so all it can do on its own is
 // count the steps.
 //
-// About one training run in eight never gets beyond guessing. If this happens with D = 1, we train that model
-// once more from other initial weights.
+// Some training runs never become better than guessing, about one in eight in our trials. If this happens with
+// D = 1, we train that model once more from other initial weights.
 
 void neighbours(const kit::Options& options, kit::Report& report) {
   const kit::Question wider =

@@ -31,9 +31,9 @@ namespace {
 // Here is a poor decoder for an example by hand. Its tokens are digits. After <start> it writes 3, and after
 // any digit it writes the next larger digit. Its target is 2 0 2 6.
 //
-// A coin is a random number from 0 to 1. If the coin is below the *forcing ratio*, the decoder's next input is
-// the target token. Otherwise it is the decoder's own token from the step before. The table shows the input and
-// the output at three ratios, with the same coins:
+// A coin is a random number from 0 to 1. If the coin is below the *forcing ratio*, the decoder's input is the
+// target token of the step before. Otherwise it is the token that the decoder wrote at the step before. Each
+// column of the table is a step. It shows the input and the output at three ratios, with the same coins:
 //
 //     target             2        0      2      6
 //     coin                      0.31   0.84   0.07
@@ -166,9 +166,10 @@ std::vector<Trained> three_ratios(const Dates& test, const kit::Options& options
 // numbers differ, but ratio 0 always needs more steps than ratio 1.
 
 // ---- 3. The effect of one wrong digit ---------------------------------------------------------------------
-// At the end of training, all three models make hardly any mistakes, so their input in free decoding hardly
-// ever contains one. What did the coins achieve? To find out, we put one wrong digit into the input, let the
-// decoder continue alone, and count the dates whose remaining digits are all right.
+// At the end of training, all three models make hardly any mistakes. So in free decoding, their input hardly
+// ever contains a mistake, either. Was it useful to train with coins? To find out, we put one wrong digit into
+// the input, let the decoder continue with its own tokens, and count the dates whose remaining digits are all
+// right.
 
 void wrong_digits(const std::vector<Trained>& all, const Dates& test, const kit::Options& options,
                   kit::Report& report) {

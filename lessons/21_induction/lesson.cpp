@@ -125,21 +125,22 @@ void one_against_two(Trained& trained, const kit::Options& options, kit::Report&
 
 // ---- 4. Scores of the heads -------------------------------------------------------------------------------
 // Two numbers describe a head, both measured in the repeat. Its *induction score* is the mean weight on places
-// directly after an earlier copy of the present symbol. Its *previous-token score* is the mean weight on the
+// directly after an earlier copy of the current symbol. Its *previous-token score* is the mean weight on the
 // previous place.
 //
-// The loss contains neither of the two scores. Compare their curves with the curve of the loss. The map of an
+// The loss contains neither of the two scores. A picture shows the scores of the heads and the loss during the
+// training: compare the curves. The map of an
 // induction head has diagonal stripes: each symbol of the repeat attends one place to the right of its
 // earlier copies.
 
 // ---- 5. Ablate heads --------------------------------------------------------------------------------------
 // A map shows where a head attends. It does not show that the model's answer depends on the head (lesson 11).
 // To test this dependence, we remove the information that the head contributes, and change nothing else in the
-// model.
+// model. This is called an *ablation*.
 //
 // How do we remove it? If we replaced the head's output by zeros, the later parts would get an input unlike
 // any in training. Therefore we replace it by its mean over all sequences and places. The mean is the usual
-// contribution of the head, but it contains no information about the present sequence or place.
+// contribution of the head, but it contains no information about the current sequence or place.
 //
 // We remove the induction heads, then the other heads of the upper layer, and then the lower layer. We also
 // remove each head by itself. The lower head whose removal raises the loss most is called the *note-taker*

@@ -210,7 +210,9 @@ void names(const kit::TransformerConfig& config, const kit::Options& options, ki
 
 // ---- 7. The weights of every head -------------------------------------------------------------------------
 // A recurrent decoder computes one row of attention weights per word. A transformer decoder computes one row
-// per word in every head of every layer. Do the heads attend to the same source words?
+// per word in every head of every layer. Do the heads attend to the same source words? The picture shows the
+// weights of each head for one sentence, and the last figure says how often two heads agree on the source word
+// with the largest weight.
 
 // What to remember. In cross-attention, the queries come from the output, and the keys and values come from the
 // source, without a causal mask. Use a warm-up, because Adam's first steps are as large as the learning rate

@@ -35,13 +35,13 @@ namespace {
 // probability 1, the mean would be 0.576. This number is smaller, although the model has learned nothing
 // about the hidden words.
 //
-// We choose each word with probability 25 %. (BERT chose a smaller part of longer texts.) Then:
+// We choose each word with probability 25 %. (BERT chose about one token in seven, in much longer texts.) Then:
 //
 // - 80 % of the chosen words become [mask];
 // - 10 % become another word, drawn at random;
 // - 10 % stay as they are, but the loss asks for them too.
 //
-// The texts for which we later use the model contain no [mask]. Because some chosen words are replaced or
+// Later, we use the model for texts that contain no [mask]. Because some chosen words are replaced or
 // kept, the model cannot rely on the word at a position, and it must have a prediction at every position.
 
 Row hide(const Dictionary& dictionary, Row row, Random& random, double share) {

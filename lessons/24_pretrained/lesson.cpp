@@ -47,9 +47,9 @@ Words pieces_by_hand(const std::string& word, const std::set<std::string>& known
   return pieces;
 }
 
-// Before a word is cut, the text must be split into words in the same way as for the model's training. BERT
-// removes capitals, accents and control characters, and treats each punctuation mark and each Chinese
-// character as a word. It also puts the token [CLS] before each text and [SEP] after it. WordPiece in nn/
+// Before a word is cut, the text must be split into words in the same way as for the model's training. Our BERT turns
+// capitals into small letters, removes accents and control characters, and treats each punctuation mark and each
+// Chinese character as a word. It also puts the token [CLS] before each text and [SEP] after it. WordPiece in nn/
 // applies all these rules.
 
 void show_pieces(kit::Report& report) {

@@ -15,7 +15,7 @@
 double left_after_forty() {
   //[ the proportion left after forty steps, f = 0.95
   //: return not_written_yet();
-  return std::pow(0.95, 40);  // each step leaves 0.95 of what is there
+  return std::pow(0.95, 40);  // each step keeps 0.95 of c
   //]
 }
 

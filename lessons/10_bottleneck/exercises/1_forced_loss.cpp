@@ -8,7 +8,8 @@
 //     s_0 = code,    s_t = cell(e(y_{t−1}), s_{t−1}),    logits_t = O s_t,
 //     loss = mean of −log softmax(logits_t)[y_t] over t = 1 … T − 1, without the positions where y_t is padding
 //
-// y_0 is <start>. code has the shape (B, H). table (V, E) has a vector e for each of the V symbols. O is `out`, (V, H).
+// y_0 is <start>. code has the shape (B, H). table (V, E) has a vector e for each of the V symbols. O is
+// `out`, (V, H).
 #include "lessons/grader/answer.hpp"
 
 constexpr std::int64_t kPad = 0;
@@ -22,7 +23,7 @@ Tensor forced_loss(const Indices& targets, const Tensor& code, const Tensor& tab
   Tensor s = code;
   std::vector<Tensor> logits;
   for (Size t = 1; t < time; ++t) {
-    s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
+    s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // the input is the symbol *before* y_t
     logits.push_back(matmul(s, transpose(out)));                  // (B, V)
   }
   const Indices wanted = targets.columns(1, time);                   // y_1 …, (B, T − 1)
@@ -33,22 +34,23 @@ Tensor forced_loss(const Indices& targets, const Tensor& code, const Tensor& tab
 // hint: A row of T symbols needs T − 1 steps. Which symbol is the input of the first step, and which is its target?
 // hint: s = cell(embedding(table, targets.column(____)), s).hidden. Then append matmul(s, transpose(out)) to a
 //   std::vector<Tensor>.
-// hint: stack(logits, 1) has the shape (B, T − 1, V). Use cross_entropy(…, targets.columns(1, time), {.ignore = ____}).
+// hint: stack(logits, 1) has the shape (B, T − 1, V). Use
+//   cross_entropy(…, targets.columns(1, time), {.ignore = ____}).
 //
 // wrong: The input of step t is y_t, which is also its target. The loss then falls to 0. But in free decoding, the
 //   decoder writes nonsense, because y_t is not known there.
-// - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
+// - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // the input is the symbol *before* y_t
 // + s = cell(embedding(table, targets.column(t)), s).hidden;
 // wrong: The input of each step is the symbol that the decoder wrote. That is free decoding. Teacher forcing uses the
 //   right symbol.
-// - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
+// - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // the input is the symbol *before* y_t
 // + const Indices fed = t == 1 ? targets.column(0) : argmax(logits.back());
 // + s = cell(embedding(table, fed), s).hidden;
 // wrong: Each step starts from the code, so your decoder knows only the previous symbol and nothing of those before.
-// - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // fed is the symbol *before* y_t
+// - s = cell(embedding(table, targets.column(t - 1)), s).hidden;  // the input is the symbol *before* y_t
 // + s = cell(embedding(table, targets.column(t - 1)), code).hidden;
-// wrong: The target of each step is its input, so a decoder that copies its input would have no loss. The target is the
-//   next symbol.
+// wrong: The target of each step is its input, so a decoder that copies its input would have no loss. The target is
+//   the next symbol.
 // - const Indices wanted = targets.columns(1, time);
 // + const Indices wanted = targets.columns(0, time - 1);
 // wrong: You don't ignore padding. The decoder learns to write it, and short rows make up most of the loss.

@@ -1,9 +1,9 @@
 // 10.3 letters_and_strings: Accuracy of letters and strings
 // predict, 15 minutes
 //
-// A decoder writes strings of 24 letters and <end>, so 25 symbols. As long as all previous symbols are right, the next
-// symbol is right with probability 0.9. After its first mistake, its input is wrong, and each symbol is right with
-// probability 0.1. Predict four probabilities:
+// A decoder writes strings of 24 letters and <end>, so 25 symbols. As long as all previous symbols are right, the
+// next symbol is right with probability 0.9. After its first mistake, its input is wrong, and each symbol is right
+// with probability 0.1. Predict four probabilities:
 //
 //   1. that a whole string is right in free decoding;
 //   2. that a whole string is right under teacher forcing, where all previous symbols in the input are right;
@@ -16,7 +16,7 @@
 double strings_alone() {
   //[ the probability of 25 right symbols in free decoding
   //: return not_written_yet();
-  return std::pow(0.9, 25);  // each comes with 0.9 after those before it
+  return std::pow(0.9, 25);  // each is right with 0.9 if all before it are
   //]
 }
 
@@ -48,30 +48,30 @@ double each_symbol() {
 
 // hint: How likely is it that the first two symbols are both right? And the first three?
 // hint: Up to its first mistake, what are the decoder's inputs in free decoding, and what under teacher forcing?
-// hint: With probability 0.9^{k−1}, there is no mistake before position k. Then symbol k is right with probability 0.9,
-//   otherwise with ____. Compute the mean over the 25 positions.
+// hint: With probability 0.9^{k−1}, there is no mistake before position k. Then symbol k is right with probability
+//   0.9, otherwise with ____. Compute the mean over the 25 positions.
 // hint: p²⁵ = 0.99, so p = std::pow(0.99, ____).
 //
-// wrong: You returned the probability of a right symbol under teacher forcing. A string is right only if all 25 symbols
-//   are right.
-// - return std::pow(0.9, 25);  // each comes with 0.9 after those before it
+// wrong: You returned the probability of a right symbol under teacher forcing. A string is right only if all 25
+//   symbols are right.
+// - return std::pow(0.9, 25);  // each is right with 0.9 if all before it are
 // + return 0.9;
 // wrong: You left out <end>. A string that continues after its 24 letters is wrong too.
-// - return std::pow(0.9, 25);  // each comes with 0.9 after those before it
+// - return std::pow(0.9, 25);  // each is right with 0.9 if all before it are
 // + return std::pow(0.9, 24);
 // wrong: You added up the mistakes: 25 times one tenth is more than 1. Some strings have several mistakes, and some
 //   have none.
-// - return std::pow(0.9, 25);  // each comes with 0.9 after those before it
+// - return std::pow(0.9, 25);  // each is right with 0.9 if all before it are
 // + return 0;
 // wrong: If one symbol in ten is wrong, it does not follow that one string in ten is wrong, or right.
-// - return std::pow(0.9, 25);  // each comes with 0.9 after those before it
+// - return std::pow(0.9, 25);  // each is right with 0.9 if all before it are
 // + return 0.1;
 // wrong: 0.9 is the probability of a right *symbol* under teacher forcing. In both ways, a string has 25 positions
 //   where it can go wrong.
 // - return strings_alone();
 // + return 0.9;
-// wrong: You expect a higher probability than in free decoding. Under teacher forcing, a mistake does not affect later
-//   symbols. But the string is already wrong.
+// wrong: You expect a higher probability than in free decoding. Under teacher forcing, a mistake does not affect
+//   later symbols. But the string is already wrong.
 // - return strings_alone();
 // + return 1 - (1 - strings_alone()) / 2;
 // wrong: You left out that a mistake causes more mistakes. 0.9 holds only as long as all previous symbols are right.
@@ -91,8 +91,8 @@ double each_symbol() {
 // wrong: If each symbol is right with 0.99, only 0.99²⁵ = 0.78 of the strings are right.
 // - return std::pow(0.99, 1.0 / 25);  // p²⁵ = 0.99
 // + return 0.99;
-// wrong: You computed the reverse. 0.99²⁵ is the probability for strings if each symbol has 0.99. The question asks for
-//   the symbols' probability if strings have 0.99.
+// wrong: You computed the reverse. 0.99²⁵ is the probability for strings if each symbol has 0.99. The question asks
+//   for the symbols' probability if strings have 0.99.
 // - return std::pow(0.99, 1.0 / 25);  // p²⁵ = 0.99
 // + return std::pow(0.99, 25);
 // wrong: You left out <end>: a string has 25 symbols.

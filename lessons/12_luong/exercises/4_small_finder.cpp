@@ -1,17 +1,17 @@
 // 12.4 small_finder: A small lookup model
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model for the lookup task. The source is a list of pairs, each a letter and its digit. The questions are the
-// letters in another order, and the answer to each question is the letter's digit.
+// Build a model for the lookup task. The source is a list of pairs, each a letter and its digit. The questions are
+// the letters in another order, and the answer to each question is the letter's digit.
 //
-// The judge trains your model on 2,000 batches of 32 lists with 2 to 6 pairs, by Adam with your learning rate. It must
-// then answer 95 of 100 questions about lists of 8 pairs correctly, with at most 10,000 weights. Fewer weights are
-// better. The smallest model that passes is recorded.
+// The judge trains your model on 2,000 batches of 32 lists with 2 to 6 pairs, with Adam and your learning rate. After
+// that, it must answer 95 of 100 questions about lists of 8 pairs correctly, with at most 10,000 weights. Fewer
+// weights are better, and your smallest model that passes is kept.
 //
 //     source (B, 2 n) is letter, digit, letter, …; questions (B, n) are letters; logits (B, n, 17)
 //
-// Symbols are 0 padding, 1 <start>, 2 <end>, the letters 3 … 12, and the digits 13 … 16. You may change everything in
-// the hole.
+// Symbols are 0 padding, 1 <start>, 2 <end>, the letters 3 … 12, and the digits 13 … 16. You may change all the
+// code between the markers.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
@@ -48,32 +48,32 @@ struct Finder : Module {
 constexpr double kLearningRate = 0.005;
 //]
 
-// hint: In every list, the letters have new positions. Which of the lesson's five scores depend on the contents of the
-//   source, and which don't?
-// hint: Replace location(32, 16) by a score that compares the query with the keys. One of these scores has no weights.
-//   What does it require of the widths of query and key?
-// hint: .score = dot() works if the decoder's .hidden is twice the encoder's. Then reduce both, and also .embedding and
-//   .readout, one after another, and watch the percentage of right answers.
+// hint: In every list, the letters have new positions. Which of the lesson's five scores depend on the contents of
+//   the source, and which don't?
+// hint: Replace location(32, 16) by a score that compares the query with the keys. One of these scores has no
+//   weights. What does it require of the widths of query and key?
+// hint: .score = dot() works if the decoder's .hidden is twice the encoder's. Then reduce both, and also .embedding
+//   and .readout, one after another, and watch the percentage of right answers.
 //
-// start: The location score does not depend on the keys. From the question alone, it cannot know where the letter is in
-//   this list. A score that compares the query with the keys can find it.
+// start: The location score does not depend on the keys. From the question alone, it cannot know where the letter is
+//   in this list. A score that compares the query with the keys can find it.
 //
-// wrong: The fully connected score also depends on the letter of the question, but not on the list. It still computes a
-//   position without knowing where the letter is.
+// wrong: The fully connected score also depends on the letter of the question, but not on the list. It still computes
+//   a position without knowing where the letter is.
 // - .score = dot(),
 // - .input_feeding = false}}};
 // + .score = fully_connected(8, 32, 16),
 // + .input_feeding = false,
 // + .word_in_query = true}}};
-// wrong: Ten letters and four digits need smaller sizes than those of lesson 12. With embeddings of width 32, the table
-//   and the gates that use it exceed the budget.
+// wrong: Ten letters and four digits need smaller sizes than those of lesson 12. With embeddings of width 32, the
+//   table and the gates that use it exceed the budget.
 // - {{.vocabulary = kVocabulary, .embedding = 8, .hidden = 16},  // in each direction
 // + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 16},
 // wrong: With a learning rate of 0.0001, this small model has not finished learning after 2,000 steps.
 // - constexpr double kLearningRate = 0.005;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a learning rate of 0.5, each step goes far past the point where the gradient is valid, and saturates the
-//   gates.
+// wrong: With a learning rate of 0.5, each step goes far past the point where the gradient is valid, and saturates
+//   the gates.
 // - constexpr double kLearningRate = 0.005;
 // + constexpr double kLearningRate = 0.5;
 

@@ -30,7 +30,7 @@ double keys_between_places() {
 double keys_at_the_start() {
   //[ local-m, t = 0
   //: return not_written_yet();
-  return 3;  // 0, 1, 2: nothing stands to the left of key 0
+  return 3;  // 0, 1, 2: there is no key to the left of key 0
   //]
 }
 
@@ -70,10 +70,10 @@ double letters_in_sight() {
 // - return 4;  // 4, 5, 6, 7: key 3 is 2.4 away, key 8 2.6
 // + return 3;
 // wrong: Five keys would include −1 and −2, which do not exist.
-// - return 3;  // 0, 1, 2: nothing stands to the left of key 0
+// - return 3;  // 0, 1, 2: there is no key to the left of key 0
 // + return 5;
 // wrong: Key 0 is at the distance 0, so it is in the window too.
-// - return 3;  // 0, 1, 2: nothing stands to the left of key 0
+// - return 3;  // 0, 1, 2: there is no key to the left of key 0
 // + return 2;
 // wrong: 1 is the softmax of key 7, the only key left. But the fade is applied after the softmax, and the
 //   weights are not normalised again.

@@ -12,7 +12,8 @@
 //     source (B, 2 n) holds n letters, each twice; the decoder's input is <start> n times; logits (B, n, 9)
 //
 // The symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. As in the chapter, keys and values are
-// embeddings alone, and the decoder is told the length of the source. You may change everything in the hole.
+// embeddings alone, and the decoder is told the length of the source. You may change all the code between the
+// markers.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/weight_recorder.hpp"
 #include "nn/seq2seq/seq2seq.hpp"

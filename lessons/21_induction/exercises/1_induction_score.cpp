@@ -2,7 +2,7 @@
 // implement, 15 minutes
 //
 // The induction score of a head measures how much weight the head puts on places directly after an earlier copy
-// of the present symbol. To compute it, consider each place t whose symbol also occurs at an earlier place. Add
+// of the current symbol. To compute it, consider each place t whose symbol also occurs at an earlier place. Add
 // the weights of t on all places j + 1 with j < t and ids[j] = ids[t]. The score is the mean of these sums over
 // all such places t. If no symbol occurs twice, the score is 0.
 //

@@ -2,7 +2,7 @@
 // debug, 10 minutes
 //
 // The function below wires two heads by hand, as in lesson 21. At each place, the lower head stores a note of
-// the previous symbol. The upper head uses the present symbol as its query, attends to the places whose note is
+// the previous symbol. The upper head uses the current symbol as its query, attends to the places whose note is
 // this symbol, and returns the symbols at these places. In k d a f e k d a f e, the result at the second d
 // should be a, but it is not. Find the one mistake.
 //
@@ -30,20 +30,20 @@ Tensor next_by_induction(const Tensor& symbols) {
 
 // hint: What do the rows and columns of `scores` belong to? Say in words what the head looks for at the second
 //   d.
-// hint: The upper head's query is the present symbol. Its keys are ____.
+// hint: The upper head's query is the current symbol. Its keys are ____.
 // hint: scores = 50 * matmul(____, transpose(____)), with one row per query and one column per key.
 //
 // start: At each place, the head returns a symbol from one place before, and not the next symbol. Which tensor
 //   contains the queries, and which one the keys?
-// wrong: Your head finds copies of the present symbol and returns this symbol again. The next symbol is one
+// wrong: Your head finds copies of the current symbol and returns this symbol again. The next symbol is one
 //   place to the right of the copy.
 // - const Tensor scores = 50 * matmul(symbols, transpose(notes));
 // + const Tensor scores = 50 * matmul(symbols, transpose(symbols));
 // wrong: Your head compares notes with notes, so it finds places with the same previous symbol. Only the keys
-//   are notes. The query is the present symbol.
+//   are notes. The query is the current symbol.
 // - const Tensor scores = 50 * matmul(symbols, transpose(notes));
 // + const Tensor scores = 50 * matmul(notes, transpose(notes));
-// wrong: Your head finds the right place, but it returns the note, which is the present symbol. The value must
+// wrong: Your head finds the right place, but it returns the note, which is the current symbol. The value must
 //   be the symbol at that place.
 // - return matmul(upper, symbols);
 // + return matmul(upper, notes);

@@ -21,7 +21,7 @@ Names names_in_file() {
   //: names.query = "attention.self.key";
   //: names.key = "attention.self.query";
   //: names.value = "attention.self.value";
-  //: names.context = "attention.output.dense";  // what is done to what was read
+  //: names.context = "attention.output.dense";  // projects the attention's output
   //: names.attention_norm = "output.LayerNorm";
   //: names.in = "intermediate.dense";
   //: names.out = "output.dense";
