@@ -1,8 +1,8 @@
 // A lesson in a worker of its own, in a browser or in Node: run_lesson.mjs starts it.
 //
-// It waits for one message, {script, options, files}: where the lesson's lesson.js is, its command line, {steps: 300,
-// smoke: true} for "--steps 300 --smoke", and files that it finds, {'/out/small/checkpoint.safetensors': bytes}. What
-// it posts:
+// It waits for one message, {script, module, options, files}: where the lesson's lesson.js is, its command line, {steps: 300,
+// smoke: true} for "--steps 300 --smoke", and files that it finds, {'/out/small/checkpoint.safetensors': bytes}. `module`
+// is a compiled WebAssembly.Module in place of lesson.wasm: a lesson that a reader has changed. What it posts:
 //
 //     {type: 'text', stream: 'out' or 'err', line}                 as the lesson prints them
 //     {type: 'progress', done, total, loss, speed, unit}           ten times a second at most
@@ -11,12 +11,13 @@
 //     {type: 'map', name, map}                                     before it, where it is a heatmap: names and values
 //     {type: 'written', text, kept, room}                          characters of a language model, as it chooses them
 //     {type: 'end', code}                                          0: all targets met; as on a command line
-//     {type: 'failure', message}                                   the module could not be loaded, or died
+//     {type: 'failure', message, plain}                            the module could not be loaded, or died; plain: a sentence
 'use strict';
 
 const inNode = typeof process === 'object' && typeof importScripts === 'undefined';
 const port = inNode ? require('worker_threads').parentPort : self;
 const post = (message) => port.postMessage(message);
+const MOST_LINES = 4000, MOST_CHARACTERS = 200_000;  // that a changed lesson may print
 
 function commandLine(options) {
   const words = [];
@@ -53,7 +54,26 @@ function place(FS, files) {
   }
 }
 
-async function run({script, options = {}, files = {}}) {
+/// Returns what the script asks for: an instance of the changed lesson. Clang 22 calls main() __main_argc_argv.
+function instantiated(program, imports, receive) {
+  WebAssembly.instantiate(program, imports).then(
+      (instance) => receive({exports: {...instance.exports, main: instance.exports.main ?? instance.exports.__main_argc_argv}}),
+      fail);
+  return {};
+}
+
+/// Counts what a changed lesson prints, and ends it when that is too much for a page.
+function limited(print) {
+  let lines = 0, characters = 0, over = false;
+  return (stream) => (text) => {
+    if (over) return;
+    over = ++lines > MOST_LINES || (characters += text.length) > MOST_CHARACTERS;
+    if (!over) return print(stream)(text);
+    post({type: 'failure', plain: true, message: 'The lesson printed more than 4,000 lines or 200,000 characters, so it was stopped.'});
+  };
+}
+
+async function run({script, module: program, options = {}, files = {}}) {
   let lesson;
   if (inNode) {
     lesson = require(script);
@@ -68,20 +88,25 @@ async function run({script, options = {}, files = {}}) {
     post({type: 'text', stream, line: text});
     if (module) pictures(module.FS, '/out', seen);
   };
+  const told = program ? limited(line) : line;
   let code = 0;
   module = await lesson({
     noInitialRun: true,
     locateFile: beside,
+    ...(program ? {instantiateWasm: (imports, receive) => instantiated(program, imports, receive)} : {}),
     // Node's fetch() reads no files.
-    wasmBinary: inNode ? require('fs').readFileSync(beside('lesson.wasm')) : undefined,
-    print: line('out'),
-    printErr: line('err'),
+    wasmBinary: inNode && !program ? require('fs').readFileSync(beside('lesson.wasm')) : undefined,
+    print: told('out'),
+    printErr: told('err'),
     onProgress: (state) => post({type: 'progress', ...state}),
     onFigure: (figure) => post({type: 'figure', ...figure}),
     onMap: (map) => post({type: 'map', ...map}),
     onWritten: (written) => post({type: 'written', ...written}),
     onExit: (status) => { code = status; },
-    quit: (status) => { code = status; },
+    quit: (status, reason) => {
+      code = status;
+      if (reason && reason.name !== 'ExitStatus') throw reason;  // a trap
+    },
     preRun: [(m) => { m.ENV.TERM = 'dumb'; }],  // lines, not a bar that is redrawn
   });
   place(module.FS, files);
@@ -91,8 +116,11 @@ async function run({script, options = {}, files = {}}) {
   post({type: 'end', code});
 }
 
-const start = (message) =>
-    run(message).catch((error) => post({type: 'failure', message: String(error && error.message || error)}));
+function fail(error) {
+  const thrown = WebAssembly.Exception && error instanceof WebAssembly.Exception;
+  post({type: 'failure', message: thrown ? 'uncaught exception' : String(error && error.message || error)});
+}
+const start = (message) => run(message).catch(fail);
 if (inNode)
   port.once('message', start);
 else

@@ -56,9 +56,16 @@ class Code:
             out.append(hanging(source, line, f' id="L{number + i}"' if number is not None else ""))
         return f'<pre class="code" tabindex="0"><code>{"".join(out)}</code></pre>'
 
-    def pieces(self, text, line, local=()):
-        """Returns the code between two paragraphs: functions and types. Functions that ask questions are folded."""
-        return "".join(self.piece(piece, local) for piece in split(text))
+    def pieces(self, text, line, local=(), around=None):
+        """Returns the code between two paragraphs: functions and types. Functions that ask questions are folded. `around`
+        gets each piece's HTML, its text and the number of its first line, and returns the HTML."""
+        out, at = [], 0
+        for piece in split(text):
+            at = text.find(piece, at)  # -1 if several blank lines became one
+            html = self.piece(piece, local)
+            out.append(around(html, piece, line + text[:at].count("\n")) if around and at >= 0 else html)
+            at = max(at, 0)
+        return "".join(out)
 
     def piece(self, text, local):
         rows = text.split("\n")
@@ -115,6 +122,20 @@ def split(text):
         else:
             joined.append(piece)
     return joined
+
+
+def declared_names(text):
+    """Returns the functions, types and constants that a piece of a lesson declares, such as "Roles, Mixed and attend()"."""
+    names = []
+    for row in text.split("\n"):
+        kind = re.match(r"(?:struct|class|enum class|using) (\w+)", row)
+        function = re.match(r"(?! |using|return|template|//)[\w:<>,&*\[\] ]+ [&*]?(\w+)\(", row)
+        constant = re.match(r"(?:inline |static )?const(?:expr)? [\w:<>, ]+ (\w+)(?:\[.*\])? ?[={]", row)
+        found = kind or function or constant
+        name = found and found[1] + ("()" if found is function else "")
+        if name and name not in names:
+            names.append(name)
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
 def reports(text):

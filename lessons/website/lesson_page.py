@@ -21,6 +21,8 @@ class LessonPage:
         kept = book.runs_folder / folder.name
         self.run = runs.Run(kept) if (kept / "output.txt").exists() else None
         self.live = book.live.of(folder)
+        self.change = bool(self.live) and book.practise.changeable(folder)
+        self.named = set()  # blocks that the reader can change
         self.trained = trained.of(folder, book.modules, self.live, self.run)
         self.play = plays.html(self.lesson.number, self.run, book.prose)
         self.questions = 0
@@ -57,7 +59,7 @@ class LessonPage:
         rows = []
         for block in part.blocks:
             if block.kind == "code":
-                html = self.book.code.pieces(block.text, block.line, self.local)
+                html = self.book.code.pieces(block.text, block.line, self.local, self.changeable if self.change else None)
                 if rows and rows[-1][1] == "":
                     rows[-1][1] = html
                 else:
@@ -67,6 +69,14 @@ class LessonPage:
                 rows.append(["", ""])
             rows[-1][0] = joined_lists(rows[-1][0] + self.block(block))
         return rows
+
+    def changeable(self, html, text, line):
+        """Returns a piece of code with its place in lesson.cpp, for "Change it" (lessons/web/practise/change.mjs)."""
+        name = cpp.declared_names(text)
+        if not name or name in self.named:
+            return html
+        self.named.add(name)
+        return f'<div class="changeable" data-name="{escape(name)}" data-line="{line}" data-lines="{text.count(chr(10)) + 1}">{html}</div>'
 
     def block(self, block):
         if block.kind == "prose":

@@ -8,6 +8,7 @@ from website import serve
 from website.pdf import BROWSER, FLAGS
 
 from book.answers import Answers
+from book.change import Change
 from book.counts import Counts
 from book.live import LiveLessons
 from book.lookup import Lookup
@@ -42,7 +43,7 @@ def run(root, out, rest):
                  pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         live.numbers = [name for name in rest if name.isdigit()]
-        for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises]:
+        for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises, Change(*about).change_lessons]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
             started = time.monotonic()

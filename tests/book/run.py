@@ -24,6 +24,7 @@ PARTS = {
     "generator": ["-m", "unittest", "book.generator_test", "book.reference_test", "book.see_test"],
     "browser": ["-m", "website", "--test"],
     "write": ["-m", "website", "--test", "write_exercises"],
+    "change": ["-m", "website", "--test", "change_lessons"],
     "live": ["-m", "website", "--test", "trained_models", "live_lessons"],
     "runs": ["-m", "website", "--compare", "--smoke"],
     "compare": ["-m", "website", "--compare"],
@@ -31,12 +32,12 @@ PARTS = {
 
 
 def main(part, build, *rest):
-    if not PYTHON.exists() or part in ("browser", "live", "write") and not any(map(shutil.which, BROWSERS)):
+    if not PYTHON.exists() or part in ("browser", "change", "live", "write") and not any(map(shutil.which, BROWSERS)):
         print(f"skipped: there is no {PYTHON.parent if not PYTHON.exists() else BROWSERS[0]}")
         return
     build = Path(build).resolve()
     out = []
-    if part in ("browser", "live", "write"):  # with the lessons' own modules, or, since this asks for no compiler, others
+    if part in ("browser", "change", "live", "write"):  # with the lessons' own modules, or, since this asks for no compiler, others
         modules = build / "lessons" if part != "browser" else stand_ins.make(ROOT, build / "stand_ins/lessons")
         if part == "browser":
             practise_stand_in.make(ROOT, build / "stand_ins/practise")
@@ -45,6 +46,8 @@ def main(part, build, *rest):
     if part == "write":
         environment["TAPESTRY_WRITE"] = " ".join(rest).replace("--", "") or "06"
         rest = ()
+    if part == "change":
+        environment["TAPESTRY_CHANGE"], rest = " ".join(rest), ()
     os.chdir(ROOT)
     os.execve(PYTHON, [str(PYTHON), "-B", *PARTS[part], *out, *rest], environment)
 

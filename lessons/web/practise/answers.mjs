@@ -4,7 +4,6 @@
 // solution_shown, best: number or null, passed: the last text that was right}. Without a text, text is null.
 
 const NAME = "tapestry-practise";
-const DRAFT = "tapestry-practise draft ";  // and the exercise's id: keys of localStorage
 const REFUSED = "This browser stores nothing for this page, so your answer is lost when you close it. Download it first.";
 const FULL = "The browser's storage is full, so your last changes are not stored. Download your answer, or free some space.";
 
@@ -36,11 +35,11 @@ export function keepEarlier(record, text, date = today(true)) {
 }
 
 export class Answers {
-  /// Opens the store. Where the browser refuses, answers are kept in memory, and `trouble` says so.
-  static async open() {
-    const answers = new Answers();
+  /// Opens the store of this name. Where the browser refuses, answers are kept in memory, and `trouble` says so.
+  static async open(name = NAME) {
+    const answers = new Answers(name);
     try {
-      const request = indexedDB.open(NAME, 1);
+      const request = indexedDB.open(name, 1);
       request.onupgradeneeded = () => {
         request.result.createObjectStore("answers", { keyPath: "id" });
         request.result.createObjectStore("facts");
@@ -54,13 +53,14 @@ export class Answers {
     return answers;
   }
 
-  constructor() {
+  constructor(name) {
+    this.drafts = `${name} draft `;  // and the id of a record: keys of localStorage
     this.database = null;
     this.memory = new Map();  // of a browser that stores nothing
     this.facts = new Map();
     this.trouble = "";        // a sentence about the storage for the learner, or ""
     this.listeners = new Set();
-    this.channel = typeof BroadcastChannel === "function" ? new BroadcastChannel(NAME) : null;
+    this.channel = typeof BroadcastChannel === "function" ? new BroadcastChannel(name) : null;
     if (this.channel) this.channel.onmessage = ({ data }) => this.tell(data.id, true);
   }
 
@@ -144,16 +144,16 @@ export class Answers {
   /// Stores a text at once, when the page closes: IndexedDB does not finish a change then. Answers.open() takes it from there.
   leaveDraft(id, text, seen, about) {
     try {
-      localStorage.setItem(DRAFT + id, JSON.stringify({ text, seen, about }));
+      localStorage.setItem(this.drafts + id, JSON.stringify({ text, seen, about }));
     } catch { /* a browser that stores nothing has said so */ }
   }
 
   /// Moves drafts into the store. A draft that was not made from the stored text becomes an earlier text.
   async takeDrafts() {
     try {
-      for (const key of Object.keys(localStorage).filter((name) => name.startsWith(DRAFT))) {
+      for (const key of Object.keys(localStorage).filter((name) => name.startsWith(this.drafts))) {
         const { text, seen, about } = JSON.parse(localStorage.getItem(key));
-        const record = await this.change(key.slice(DRAFT.length), (found) => {
+        const record = await this.change(key.slice(this.drafts.length), (found) => {
           if (found.text === text) return false;
           if (found.revision === seen) Object.assign(found, about, { text });
           else keepEarlier(found, text);

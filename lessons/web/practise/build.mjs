@@ -13,6 +13,7 @@ import {join, resolve} from 'node:path';
 import {Worker} from 'node:worker_threads';
 
 import {bundle, bundleChecker} from './bundle.mjs';
+import {makeChanges} from './change_parts.mjs';
 import {libraries, sampleCommand} from './commands.mjs';
 import {ask} from './host.mjs';
 import {makeBase, makeParts} from './parts.mjs';
@@ -110,7 +111,7 @@ function compressed(path) {
 }
 
 /// Writes the folder that the book copies, with the compressed files and manifest.json last.
-async function writeOut(exercises, version) {
+async function writeOut(exercises, changes, version) {
   const next = `${out}_new`;
   rmSync(next, {recursive: true, force: true});
   mkdirSync(join(next, 'exercises'), {recursive: true});
@@ -126,6 +127,12 @@ async function writeOut(exercises, version) {
   const first = [...Object.keys(files), 'answer.pch', 'base.o', 'page_grader.wasm'];
   for (const name of first.slice(-3)) add(name, join(work, name));
   for (const name of commands.archives) add(name, commands.paths[name]);
+  mkdirSync(join(next, 'change'));
+  for (const {number, glue, json, object} of changes) {
+    add(`change_${number}.o`, object);
+    copyFileSync(json, join(next, 'change', `${number}.json`));
+    copyFileSync(glue, join(next, 'change', `${number}.js`));
+  }
   copyFileSync(join(work, 'clang/bundle.mjs'), join(next, 'clang/bundle.mjs'));
   for (const lesson of new Set(exercises.map(lessonOf)))
     writeFileSync(join(next, 'exercises', `${lesson}.json`), JSON.stringify(exercises.filter((one) => lessonOf(one) === lesson)));
@@ -162,7 +169,8 @@ const shown = exercises.map((exercise) => {
   const works = at < 0 ? 'A page cannot measure the speed of machine code.' : judged[at].works;
   return {...rest, works, faults: at < 0 ? {} : judged[at].faults};
 });
-const bytes = await writeOut(shown, baseStamp);
+const changes = await makeChanges({root, build, work, toolchainStamp: toolchain, say});
+const bytes = await writeOut(shown, changes, hash(baseStamp, ...changes.map(({stamp}) => stamp)));
 const refused = shown.filter(({works}) => works);
 say(`${shown.length - refused.length} of ${shown.length} exercises can be checked in their pages; the first check downloads ${(bytes / 1e6).toFixed(1)} MB`);
 for (const {id, works} of refused) say(`${id}: ${works}`);

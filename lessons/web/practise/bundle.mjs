@@ -1,7 +1,7 @@
 // usage: node bundle.mjs MODULES OUT
 //
-// Bundles the scripts of the exercises' pages: OUT/practise.js for a lesson, OUT/progress.js for the front page, and the
-// chunks that they load later. MODULES is the folder with the installed packages of package.json (or its node_modules).
+// Bundles the scripts of the exercises' pages: OUT/practise.js and OUT/change.js for a lesson, OUT/progress.js for the front
+// page, and the chunks that they load later. MODULES is the folder with the installed packages of package.json (or its node_modules).
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, resolve } from "node:path";
@@ -32,7 +32,7 @@ async function built(modules, out, options) {
 /// Writes the scripts of the pages, and returns the names of their files.
 export function bundle(modules, out) {
   return built(modules, out, {
-    entryPoints: ["practise.mjs", "progress.mjs"].map((name) => join(here, name)),
+    entryPoints: ["practise.mjs", "progress.mjs", "change.mjs"].map((name) => join(here, name)),
     external: ["./checker.mjs"],  // a file of its own in OUT, loaded at the first check
     chunkNames: "chunk-[name]-[hash]",
     splitting: true,

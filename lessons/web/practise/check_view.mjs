@@ -6,12 +6,14 @@ const PHASES = { start: "Starting the compiler", compile: "Compiling", link: "Li
 const megabytes = (bytes) => Math.max(1, Math.round(bytes / 1e6));
 
 export class CheckView {
-  constructor({ onCheck, onStop }) {
-    this.check = button("Check", "go check", onCheck);
+  /// `name` is the button's, and `does` completes "The first … loads the compiler".
+  constructor({ onCheck, onStop, name = "Check", does = "check" }) {
+    this.does = does;
+    this.check = button(name, "go check", onCheck);
     this.stop = button("Stop", "stop", onStop);
     this.stop.hidden = true;
     this.bar = element("progress", { max: 1 });
-    this.bar.setAttribute("aria-label", "Progress of the check");
+    this.bar.setAttribute("aria-label", `Progress of the ${does}`);
     this.says = element("span", { className: "numbers" });
     this.going = element("p", { className: "going", hidden: true }, this.bar, this.says);
   }
@@ -20,7 +22,7 @@ export class CheckView {
   first(bytes) {
     this.going.hidden = !bytes;
     this.bar.hidden = true;
-    this.says.textContent = bytes ? `The first check loads the compiler (${megabytes(bytes)} MB, once). Nothing is sent anywhere.` : "";
+    this.says.textContent = bytes ? `The first ${this.does} loads the compiler (${megabytes(bytes)} MB, once). Nothing is sent anywhere.` : "";
   }
 
   begin() {

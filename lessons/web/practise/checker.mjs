@@ -57,7 +57,7 @@ export class Checker {
         if (data.type !== 'progress') this.compiling = false;
         if (data.type === 'progress') onProgress(data);
         if (data.type === 'failure') reject(new Error(data.message));
-        if (data.type === 'compiled' || data.type === 'verdict') resolve(data);
+        if (['compiled', 'verdict', 'changed'].includes(data.type)) resolve(data);
       };
       worker.postMessage(message);
     });
@@ -115,6 +115,25 @@ export class Checker {
       if (this.compiling || error.name !== 'AbortError') this.end(); // it is busy or broken
       if (error.name === 'AbortError') return {...STOPPED, seconds: seconds()};
       return {...STOPPED, kind: 'unavailable', sentence: `The answer could not be checked: ${error.message}.`, seconds: seconds()};
+    }
+  }
+  /// Returns a promise of a sentence about the trap that ended a program.
+  async explain(trap) {
+    const outcome = {exercise: {piece: '', judge: '', judge_line: 0, source: 'lesson.cpp', limit: 1}, trap, line: 0};
+    return (await this.compiler({verdict: ++this.checks, outcome}, () => {})).verdict.sentence;
+  }
+
+  /// Compiles and links a lesson with a reader's change. `change` is its number, `lesson` its change/NN.json, and `source` its
+  /// changed lesson.cpp. Returns a promise of {module}, or of {line, sentence} of its first error. Rejects if it is stopped, or
+  /// if the compiler cannot be used.
+  async build({change, lesson, source}, {onProgress = () => {}, signal} = {}) {
+    const stop = aborted(signal);
+    stop.catch(() => {});
+    try {
+      return await Promise.race([stop, this.compiler({change, lesson, source}, onProgress)]);
+    } catch (error) {
+      if (this.compiling || error.name !== 'AbortError') this.end(); // it is busy or broken
+      throw error;
     }
   }
 }

@@ -2,9 +2,11 @@
 //
 //     {base, manifest}                   first message; no answer
 //     {check, exercise, answer, pieces}  answers {type: 'compiled', check, module}, or {type: 'verdict', check, verdict}
+//     {change, lesson, source}           answers {type: 'changed', module}, or {type: 'changed', line, sentence}
 //     {verdict: check, outcome}          answers {type: 'verdict', check, verdict}: page_grader's verdict on an outcome
 //
 // In between it posts {type: 'progress', phase, done, total}, and {type: 'failure', check, message} if it cannot go on.
+import {linkLesson, textsOf} from './change_link.mjs';
 import {Downloads} from './download.mjs';
 import {ask} from './host.mjs';
 import {Toolchain} from './toolchain.mjs';
@@ -12,8 +14,8 @@ import {Toolchain} from './toolchain.mjs';
 let started = null; // promise of {toolchain, grader}
 
 async function start({base, manifest}) {
-  const downloads = new Downloads(base, manifest), total = await downloads.missing(manifest.first);
-  let done = 0;
+  const downloads = new Downloads(base, manifest);
+  let total = await downloads.missing(manifest.first), done = 0;
   const count = (bytes) => {
     done += bytes;
     if (total) self.postMessage({type: 'progress', phase: 'download', done, total});
@@ -28,7 +30,10 @@ async function start({base, manifest}) {
   };
   const kept = new Map();
   const file = (name) => {
-    if (!kept.has(name)) kept.set(name, downloads.bytes(name, count));
+    if (!kept.has(name)) {
+      if (!manifest.first.includes(name)) downloads.missing([name]).then((bytes) => { total += bytes; });
+      kept.set(name, downloads.bytes(name, count));
+    }
     return kept.get(name);
   };
   const grader = file('page_grader.wasm').then((bytes) => WebAssembly.compile(bytes));
@@ -39,7 +44,7 @@ async function start({base, manifest}) {
   self.postMessage({type: 'progress', phase: 'start', done: 0, total: 0});
   const libraries = async () => Object.fromEntries(await Promise.all(
       manifest.commands.archives.map(async (name) => [name, await file(name)])));
-  return {toolchain: new Toolchain({runLLVM, commands: manifest.commands, file, libraries}), grader: await grader};
+  return {toolchain: new Toolchain({runLLVM, commands: manifest.commands, file, libraries}), grader: await grader, file};
 }
 
 async function compiled({toolchain, grader}, {check, exercise, answer, pieces}) {
@@ -54,6 +59,22 @@ async function compiled({toolchain, grader}, {check, exercise, answer, pieces}) 
   return linked.module ? {type: 'compiled', check, module: linked.module} : verdict({compiler: linked.output});
 }
 
+/// Builds a lesson with the reader's change. `change` is the lesson's number, and `lesson` its change/NN.json.
+async function changed({toolchain, grader, file}, {change, lesson, source}) {
+  const refused = (outcome) => {
+    const exercise = {piece: '', judge: '', judge_line: 0, source: 'lesson.cpp', limit: 1};
+    const {line, sentence} = ask(grader, 'verdict', {exercise, ...outcome});
+    return {type: 'changed', line, sentence};
+  };
+  const base = await file(`change_${change}.o`);
+  self.postMessage({type: 'progress', phase: 'compile', done: 0, total: 0});
+  const made = await toolchain.compile(textsOf(lesson, source), false);
+  if (!made.object) return refused({compiler: made.output});
+  self.postMessage({type: 'progress', phase: 'link', done: 0, total: 0});
+  const linked = await linkLesson(toolchain, lesson, made.object, base);
+  return linked.module ? {type: 'changed', module: linked.module} : refused({compiler: linked.output});
+}
+
 self.onmessage = async ({data}) => {
   const check = data.check ?? data.verdict;
   try {
@@ -63,6 +84,10 @@ self.onmessage = async ({data}) => {
       return;
     }
     const tools = await started;
+    if (data.change) {
+      self.postMessage(await changed(tools, data));
+      return;
+    }
     self.postMessage(data.outcome ? {type: 'verdict', check, verdict: ask(tools.grader, 'verdict', data.outcome)}
                                   : await compiled(tools, data));
   } catch (error) {

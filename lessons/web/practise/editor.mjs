@@ -78,8 +78,10 @@ const focusMark = ViewPlugin.define((view) => ({
 }));
 
 export class Editor {
-  /// Shows `text` in the element `host`. Calls onChange(text) after each change and onCheck() at Ctrl-Enter.
-  constructor(host, { text, label, describedBy, onChange, onCheck }) {
+  /// Shows `text` in the element `host`. Calls onChange(text) after each change and onCheck() at Ctrl-Enter. `task` tells that
+  /// the text begins with a comment that repeats the task of the page.
+  constructor(host, { text, label, describedBy, onChange, onCheck, task = true }) {
+    this.task = task;
     const root = host.attachShadow({ mode: "open" });
     const note = document.createElement("span");  // ids do not reach across the edge of a shadow tree
     note.id = "note";
@@ -118,6 +120,7 @@ export class Editor {
 
   /// Folds the comment at the head of the text, which repeats the task of the page.
   foldTask() {
+    if (!this.task) return;
     const { doc } = this.view.state;
     let last = 0;
     while (last < doc.lines && doc.line(last + 1).text.startsWith("//")) ++last;

@@ -1,4 +1,5 @@
-// Runs the lesson in the page: the button starts a worker with the chosen options.
+// Runs the lesson in the page: the button starts a worker with the chosen options. An event "changed" runs the lesson with the
+// reader's change instead: {module, script, what, back, explain} (lessons/web/practise/change.mjs).
 (function () {
   const here = document.getElementById("here");
   if (!here) return;
@@ -63,24 +64,37 @@
     stop.focus();
   }
 
+  /// Says under the buttons which change the run has, with a way back to it.
+  function tellChange(program) {
+    const note = find(".with-change");
+    if (!note) return;
+    note.hidden = !program;
+    if (!program) return;
+    const back = document.createElement("a");
+    back.href = `#${program.back}`;
+    back.textContent = "Back to the code";
+    note.replaceChildren(`This run uses ${program.what}. `, back);
+  }
+
   function over(name) {
     clearInterval(running.clock);
     running = null;
     const focused = document.activeElement === stop;
     stop.hidden = true;
     start.hidden = false;
-    start.textContent = "Run again";
+    start.textContent = find(".with-change")?.hidden === false ? "Run the original" : "Run again";
     going.hidden = true;
     here.classList.remove("runs");
     here.dataset.state = name;
     if (focused) start.focus();
   }
 
-  async function run() {
+  async function run(program = null) {
     const options = chosen();
     if (!options || running) return;
-    const mine = running = { from: performance.now(), said: false, figures: [], last: "", section: "" };
+    const mine = running = { from: performance.now(), heard: performance.now(), said: false, figures: [], last: "", section: "", program };
     prepare();
+    tellChange(program);
     const current = () => running === mine;
     const broken = (why) => {
       if (!current()) return;
@@ -93,6 +107,8 @@
     mine.clock = setInterval(() => {
       if (!mine.said && seconds(mine.from) > Number(here.dataset.patience))
         broken("The lesson's program did not answer. This page shows a recorded run of it.");
+      else if (program && seconds(mine.heard) > Number(here.dataset.silence))
+        broken(`The lesson sent nothing for ${here.dataset.silence} s, so it was stopped; look for an endless loop in your change.`);
       else if (mine.said && !mine.progress) numbersSay(mine);
     }, 250);
     try {
@@ -103,16 +119,23 @@
         mine.progress = null;
         state.textContent = `Running: ${title}`;
       });
-      mine.worker = runLesson({ script: here.dataset.script, options, onMessage: (message) => current() && receive(mine, transcript, message) });
+      mine.worker = runLesson({ script: program ? program.script : here.dataset.script, module: program?.module, options, onMessage: (message) => current() && receive(mine, transcript, message) });
       const code = await mine.worker.code;
       if (current() && code !== null) ended(mine, transcript, code, options);
     } catch (error) {
+      if (program && mine.said) return broken(error.plain ? error.message : `The lesson stopped with an error. ${await explained(program, error)}`);
       broken(mine.said ? `The lesson's program stopped with an error: ${error.message.replace(/\.+$/, "")}.`
         : "The lesson's program could not be loaded. This page shows a recorded run of it.");
     }
   }
 
+  async function explained(program, error) {
+    const sentence = await program.explain(error.message).catch(() => "");
+    return sentence || `${error.message.replace(/\.+$/, "")}.`;
+  }
+
   function receive(mine, transcript, message) {
+    mine.heard = performance.now();
     if (!mine.said && message.type !== "failure") {
       mine.said = true;
       going.hidden = false;
@@ -166,6 +189,7 @@
     } else if (code === 1) {
       state.textContent = `Done in ${took}.`;
       paragraph(missed.length ? `${missed.length} of ${judged.length} targets ${missed.length === 1 ? "is" : "are"} missed, after ${took}.` : `A check failed, after ${took}; the last lines say which one.`, "bad");
+      if (mine.program && !mine.program.what.startsWith("the ")) paragraph("The targets apply to the chapter's code; with your change, the lesson may miss them.");
       const fewer = options.steps && Number(options.steps) < Number(find("[name=steps]").defaultValue);
       const others = Object.keys(options).filter((name) => name !== "seed").length;
       if (fewer) paragraph("The targets apply to the default number of steps; with fewer steps, the lesson is not expected to reach them.");
@@ -189,15 +213,20 @@
     judgedList.append(all);
   }
 
-  start.addEventListener("click", run);
-  stop.addEventListener("click", () => {
+  start.addEventListener("click", () => run());
+  stop.addEventListener("click", halt);
+  here.addEventListener("changed", ({ detail }) => {
+    halt();
+    run(detail);
+  });
+  function halt() {
     if (!running) return;
     const mine = running, after = time(seconds(mine.from));
     if (mine.worker) mine.worker.stop();
     if (mine.transcript) mine.transcript.end();
     over("stopped");
     state.textContent = `Stopped after ${after}.`;
-  });
+  }
   find(".choices").addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target.tagName !== "INPUT") return;
     event.preventDefault();  // the key is not meant for Stop, which gets the focus
