@@ -13,6 +13,20 @@ export class Checker {
 
   async size() { return this.loaded ? 0 : 30e6; }
 
+  /// The lesson with a change: a module without content, or an error at the line with "// error", or at that of main().
+  async build({ change, lesson, source }, { onProgress, signal }) {
+    window.lastBuild = { change, slug: lesson.slug, source };
+    onProgress({ phase: "compile", done: 0, total: 0 });
+    await pause(source.includes("// slow") ? 60_000 : 30);
+    const lineOf = (text) => source.split("\n").findIndex((one) => one.includes(text)) + 1;
+    if (signal.aborted) return {};
+    if (source.includes("// error")) return { line: lineOf("// error"), sentence: "The name nosoftmax is not declared." };
+    if (source.includes("// misfit")) return { line: lineOf("int main("), sentence: "attend() takes 5 arguments." };
+    return { module: new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0])) };
+  }
+
+  async explain(trap) { return `It is a trap: ${trap}.`; }
+
   async check({ exercise, text, pieces }, { onProgress, signal }) {
     window.lastCheck = { id: exercise.id, text, pieces, base: this.base };
     const kind = /\/\/ verdict: (\w+)/.exec(text)?.[1] ?? (text.includes("not_written_yet") ? "not_written" : "right");

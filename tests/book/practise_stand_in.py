@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 PARTS = ("01", "06")  # the lessons whose exercises it has
+CHANGED = "06"  # the lesson whose code can be changed
 WORKS = {"1.3": "This exercise compares times, which a browser measures too coarsely."}
 
 
@@ -34,8 +35,19 @@ def make(root, folder):
     for lesson in PARTS:
         files = sorted(root.glob(f"lessons/{lesson}_*/exercises/[0-9]*.cpp"))
         (folder / f"exercises/{lesson}.json").write_text(json.dumps([exercise(root, file) for file in files]))
+    change(root, folder / "change")
     (folder / "manifest.json").write_text("{}")
     return True
+
+
+def change(root, folder):
+    """What a page needs to change the code of one lesson: its texts, and a stand-in for the program."""
+    folder.mkdir()
+    lesson = next(root.glob(f"lessons/{CHANGED}_*"))
+    headers = {f"lessons/{lesson.name}/{path.name}": path.read_text() for path in lesson.glob("*.hpp")}
+    facts = {"slug": lesson.name, "source": (lesson / "lesson.cpp").read_text(), "headers": headers}
+    (folder / f"{CHANGED}.json").write_text(json.dumps(facts))
+    shutil.copy(root / "tests/book/stand_in.js", folder / f"{CHANGED}.js")
 
 
 def exercise(root, file):
