@@ -201,7 +201,8 @@ class Change(Tester):
         block.locator(".verdict-place", has_text="The chapter's code is back").wait_for()
         self.trial.same(f"{name}: Original restores", "\n".join(block.locator(".cm-line").all_text_contents()), given)
         self.trial.check(f"{name}: the old text is kept", block.locator(".earlier").is_visible())
-        self.trial.check(f"{name}: no error of the page", not self.faults, self.faults[:3])
+        faults = [fault for fault in self.faults if not fault.startswith("did not get")]  # a reload ends downloads
+        self.trial.check(f"{name}: no error of the page", not faults, faults[:3])
         page.close()
 
     def mistakes(self, context, slug):

@@ -2,7 +2,8 @@
 """usage: run.py PART BUILD [--all]
 
 Starts one of the book's tests with the Python packages that tests/run has installed. PART is generator, browser, live,
-write, runs or compare; BUILD is the build folder, for live and write the one that lessons/book --live has made. "write
+write, change, runs or compare; BUILD is the build folder, for live, write and change the one that lessons/book --live has
+made. "change build/wasm 06" changes the code of these lessons, or of all of lessons/web/change.txt, in a browser. "write
 build/wasm 06 07" checks the exercises of these lessons in a browser, --all those of every lesson, --third a third of them,
 a different third every day.
 """
