@@ -36,7 +36,7 @@ function filesBelow(folder, keep) {
 function toolchainHash() {
   const headers = ['core', 'nn', 'optim', 'lessons/grader', 'lessons/kit', '.cmake']
       .flatMap((folder) => filesBelow(join(root, folder), (path) => path.endsWith('.hpp')));
-  const ours = readdirSync(import.meta.dirname).filter((name) => /^(bytes|commands|host|parts|tar|toolchain)\.mjs$|^package-lock/.test(name))
+  const ours = readdirSync(import.meta.dirname).filter((name) => /^(bytes|commands|host|native|parts|tar|toolchain)\.mjs$|^package-lock/.test(name))
       .map((name) => join(import.meta.dirname, name));
   return hash(sampleCommand(build), ...[...headers, ...ours, ...libraries(build), join(build, 'lessons/libpage_grader.a')].map((path) => readFileSync(path)));
 }
@@ -138,7 +138,7 @@ async function writeOut(exercises, changes, version) {
     writeFileSync(join(next, 'exercises', `${lesson}.json`), JSON.stringify(exercises.filter((one) => lessonOf(one) === lesson)));
   await bundle(modules, next);
   await bundleChecker(modules, next);
-  const {paths, ...shipped} = commands;
+  const {paths, native, ...shipped} = commands;
   writeFileSync(join(next, 'manifest.json'), JSON.stringify({version, first, files, commands: shipped}));
   rmSync(out, {recursive: true, force: true});
   renameSync(next, out);
@@ -155,7 +155,7 @@ if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== toolchain) {
 const exercises = (await readExercises()).map((one) => ({...one, fast: one.fast || ['measure', 'design'].includes(one.kind)}));
 const inPage = exercises.filter(({kind}) => kind !== 'speed');
 const stamps = inPage.map((exercise) => hash(toolchain, JSON.stringify(exercise)));
-const needed = await results(inPage, 'members', stamps, 'solutions');
+const needed = await results(inPage, 'solution', stamps, 'solutions');
 const wanted = [...new Map(needed.flatMap(({members}) => members).map((member) => [member.join(), member])).values()].sort();
 const baseStamp = hash(toolchain, JSON.stringify(wanted)), baseFile = join(work, 'base_stamp');
 if (!existsSync(baseFile) || readFileSync(baseFile, 'utf8') !== baseStamp) {
@@ -174,4 +174,5 @@ const bytes = await writeOut(shown, changes, hash(baseStamp, ...changes.map(({st
 const refused = shown.filter(({works}) => works);
 say(`${shown.length - refused.length} of ${shown.length} exercises can be checked in their pages; the first check downloads ${(bytes / 1e6).toFixed(1)} MB`);
 for (const {id, works} of refused) say(`${id}: ${works}`);
+inPage.forEach(({id}, i) => judged[i].unseen.forEach((sentence) => say(`${id}: a wrong answer passes in the page: ${sentence}`)));
 process.exit(0);

@@ -20,21 +20,27 @@ export function sampleCommand(build) {
   return entry.command;
 }
 
-/// Returns the flags of an answer and the folders of its headers, as {flags, folders: {place: folder}}.
-export function compileFlags(root, build) {
-  const given = words(sampleCommand(build)), flags = [], folders = {'usr/t': root};
-  const place = (folder) => {
-    if (resolve(folder) === resolve(root)) return 'usr/t';
-    const name = `usr/packages/${Object.keys(folders).length}`;
-    folders[name] = folder;
-    return name;
-  };
+/// Returns the flags of the sample's command that an answer needs too. `place(folder)` is where the compiler finds a folder.
+function answerFlags(build, place) {
+  const given = words(sampleCommand(build)), flags = [];
   for (let i = 1; i < given.length; ++i) {
     if (given[i] === '-isystem') flags.push('-isystem', place(given[++i]));
     else if (given[i].startsWith('-I')) flags.push('-I' + place(given[i].slice(2)));
     else if (given[i] === '-include') ++i; // part of the precompiled header
     else if (/^-(D|f|m|std=)/.test(given[i])) flags.push(given[i]);
   }
+  return flags;
+}
+
+/// Returns the flags of an answer and the folders of its headers, as {flags, folders: {place: folder}}.
+export function compileFlags(root, build) {
+  const folders = {'usr/t': root};
+  const flags = answerFlags(build, (folder) => {
+    if (resolve(folder) === resolve(root)) return 'usr/t';
+    const name = `usr/packages/${Object.keys(folders).length}`;
+    folders[name] = folder;
+    return name;
+  });
   const emscripten = words(execFileSync('em++', ['--cflags'], {encoding: 'utf8'}));
   const sysroot = emscripten.find((word) => word.startsWith('--sysroot=')).slice('--sysroot='.length);
   folders['usr/sys/include'] = join(sysroot, 'include');
@@ -47,8 +53,22 @@ export function compileFlags(root, build) {
   };
 }
 
-/// Returns {crt, archives}: the object that starts a program and Emscripten's archives, as em++ links a program that
-/// needs no JavaScript.
+/// Returns the words with which em++ calls the machine's own compiler for an answer, the compiler first.
+export function nativeCommand(build) {
+  const folder = mkdtempSync(join(tmpdir(), 'tapestry-'));
+  try {
+    writeFileSync(join(folder, 'x.cpp'), '');
+    const made = spawnSync('em++', ['-v', '-c', 'x.cpp', '-o', 'x.o'], {cwd: folder, encoding: 'utf8'});
+    const line = made.stderr.split('\n').find((text) => text.endsWith(' -v -c x.cpp -o x.o'));
+    if (!line) throw new Error(`em++ did not compile a file: ${made.stderr.slice(-500)}`);
+    return [...words(line).slice(0, -5), ...answerFlags(build, (place) => place)];
+  } finally {
+    rmSync(folder, {recursive: true});
+  }
+}
+
+/// Returns {linker, crt, archives}: the machine's own linker, the object that starts a program, and Emscripten's archives,
+/// as em++ links a program that needs no JavaScript.
 export function linkParts() {
   const folder = mkdtempSync(join(tmpdir(), 'tapestry-'));
   try {
@@ -64,7 +84,7 @@ export function linkParts() {
         .map((part) => searched.map((where) => join(where, `lib${part.slice(2)}.a`)))
         .map((candidates) => candidates.find((file) => { try { readFileSync(file); return true; } catch { return false; } }))
         .filter(Boolean);
-    return {crt, archives};
+    return {linker: parts[0], crt, archives};
   } finally {
     rmSync(folder, {recursive: true});
   }

@@ -5,7 +5,8 @@ import {copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, syml
 import {basename, extname, join} from 'node:path';
 
 import {members} from './archive.mjs';
-import {compileFlags, libraries, LINK_FLAGS, linkParts} from './commands.mjs';
+import {compileFlags, libraries, LINK_FLAGS, linkParts, nativeCommand} from './commands.mjs';
+import {precompile} from './native.mjs';
 import {tar} from './tar.mjs';
 import {Toolchain} from './toolchain.mjs';
 
@@ -70,9 +71,10 @@ export async function toolchainOf(work) {
 /// each step with say().
 export async function makeParts({root, build, modules, work, say}) {
   mkdirSync(work, {recursive: true});
-  const {flags, folders} = compileFlags(root, build), {crt, archives} = linkParts();
+  const {flags, folders} = compileFlags(root, build), {linker, crt, archives} = linkParts();
   const paths = Object.fromEntries([crt, ...libraries(build), ...archives].map((path) => [basename(path), path]));
-  const commands = {link: LINK_FLAGS, archives: Object.keys(paths), libraries: Object.keys(paths).slice(1), crt: basename(crt), paths};
+  const commands = {link: LINK_FLAGS, archives: Object.keys(paths), libraries: Object.keys(paths).slice(1), crt: basename(crt), paths,
+                    native: {compile: nativeCommand(build), link: [linker, ...LINK_FLAGS, ...Object.values(paths)]}};
   const save = () => writeFileSync(join(work, 'commands.json'), JSON.stringify(commands));
   say('the compiler and its headers');
   clang(work, modules, folders);
@@ -84,6 +86,7 @@ export async function makeParts({root, build, modules, work, say}) {
     ...flags, '-O0', '-fpch-instantiate-templates', '-x', 'c++-header', 'usr/answer.hpp', '-o', '-'], {}), {});
   if (!precompiled.ok) throw new Error(`the precompiled header failed: ${precompiled.output}`);
   writeFileSync(join(work, 'answer.pch'), precompiled.bytes);
+  precompile(work, commands.native.compile, PRECOMPILED.replaceAll('/usr/t', root));
   const files = {'answer.pch': precompiled.bytes, answer: {'judged.cpp': ''}};
   for (const [name, level] of [['checked', '-O0'], ['fast', '-O2']])
     commands[name] = await inner(toolchain, [
