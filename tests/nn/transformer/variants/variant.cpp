@@ -7,6 +7,7 @@
 #include "core/io/safetensors.hpp"
 #include "tests/nn/golden.hpp"
 #include "tests/nn/tensors.hpp"
+#include "tests/temporary.hpp"
 
 namespace tapestry::testing {
 
@@ -98,12 +99,12 @@ void check_cache(const Variant& variant, const LanguageModel& model) {
 void check_copies(const Variant& variant, const LanguageModel& model) {
   const Tensor expected = whole(variant, model, text(2, 9));
   CHECK(equal_bits(whole(variant, *clone(model), text(2, 9)), expected));
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "tapestry_variant.safetensors";
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = folder / "variant.safetensors";
   write_safetensors(path, model.state());
   LanguageModel restored(options_of(variant));
   restored.load_state(read_safetensors(path).tensors);
   restored.eval();
-  std::filesystem::remove(path);
   CHECK(equal_bits(whole(variant, restored, text(2, 9)), expected));
 }
 
