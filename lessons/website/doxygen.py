@@ -1,4 +1,5 @@
 """Runs Doxygen on the headers and returns each public declaration with its file, lines and scope."""
+import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -39,17 +40,20 @@ def headers(root):
 
 
 def declarations(root, folder):
-    """Returns [Found] in the order of the files. Doxygen runs again when a header has changed."""
+    """Returns [Found] in the order of the files. Doxygen runs again when a header has changed, for one book at a time."""
     text = hashlib.sha256(SETTINGS.encode())
     for path in headers(root):
         text.update(f"{path.relative_to(root)}\n".encode() + path.read_bytes())
-    stamp = folder / "stamp"
-    if not stamp.exists() or stamp.read_text() != text.hexdigest():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        settings = SETTINGS.format(input=" ".join(f'"{root / library}"' for library in LIBRARIES), output=f'"{folder}"')
-        subprocess.run(["doxygen", "-"], input=settings, text=True, check=True, cwd=root, stderr=subprocess.DEVNULL)
-        stamp.write_text(text.hexdigest())
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.with_suffix(".lock"), "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        stamp = folder / "stamp"
+        if not stamp.exists() or stamp.read_text() != text.hexdigest():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            settings = SETTINGS.format(input=" ".join(f'"{root / library}"' for library in LIBRARIES), output=f'"{folder}"')
+            subprocess.run(["doxygen", "-"], input=settings, text=True, check=True, cwd=root, stderr=subprocess.DEVNULL)
+            stamp.write_text(text.hexdigest())
     found = set()
     for path in (folder / "xml").glob("*.xml"):
         if path.name.startswith(("class", "struct", "namespacetapestry", "concept", "union")):

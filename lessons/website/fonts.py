@@ -1,6 +1,7 @@
 """The book's fonts, reduced to the characters in use: Pagella for prose and formulas, JetBrains Mono for code."""
 import hashlib
 import logging
+import os
 import re
 from pathlib import Path
 
@@ -57,5 +58,7 @@ def cut(path, characters, cache):
         cutter = subset.Subsetter(options)
         cutter.populate(text=characters)
         cutter.subset(font)
-        subset.save_font(font, str(kept), options)
+        part = kept.with_suffix(f".{os.getpid()}")  # two books may be made at the same time
+        subset.save_font(font, str(part), options)
+        part.replace(kept)
     return kept.read_bytes()

@@ -24,8 +24,8 @@ from book.write import Write
 
 
 def run(root, out, rest):
-    """All parts, or those that `rest` names: regression_weights, every_page, live_lessons 05 11; --all with both schemes, the PDF and
-    the live lessons."""
+    """All parts, or those that `rest` names: regression_weights, every_page, live_lessons 05 11; "widgets" is all but every_page.
+    --all with both schemes, the PDF and the live lessons."""
     server = serve.server(out)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     trial, everything = Trial(), "--all" in rest
@@ -36,13 +36,16 @@ def run(root, out, rest):
         practise, files = Practise(*about), PractiseFiles(*about)
         lookup, live, models, recorded = Lookup(*about), LiveLessons(*about), Trained(*about), Recorded(*about)
         change = Change(*about)
-        parts = [answers.search, answers.questions, answers.heatmaps, answers.regression_weights, answers.other_plays, picked.gallery,
-                 picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
-                 counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
-                 answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page,
-                 practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks, files.stored_answers, files.exported_answers, change.change_page,
-                 pages.every_page]
+        widgets = [answers.search, answers.questions, answers.heatmaps, answers.regression_weights, answers.other_plays, picked.gallery,
+                   picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
+                   counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
+                   answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page,
+                   practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks, files.stored_answers,
+                   files.exported_answers, change.change_page]
+        parts = widgets + [pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
+        if "widgets" in wanted:
+            wanted += [part.__name__ for part in widgets]
         live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises, change.change_lessons]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """usage: run.py PART BUILD [--all]
 
-Starts one of the book's tests with the Python packages that tests/run has installed. PART is generator, browser, live,
-write, change, runs or compare; BUILD is the build folder, for live, write and change the one that lessons/book --live has
-made. "change build/wasm 06" changes the code of these lessons, or of all of lessons/web/change.txt, in a browser. "write
-build/wasm 06 07" checks the exercises of these lessons in a browser, --all those of every lesson, --third a third of them,
-a different third every day.
+Starts one of the book's tests with the Python packages that tests/run has installed. PART is generator, browser, pages,
+widgets, live, write, change, runs or compare. "browser" is "pages" and "widgets": every page, and everything on it that
+answers. BUILD is the build folder, for live, write and change the one that lessons/book --live has made. "change build/wasm
+06" changes the code of these lessons, or of all of lessons/web/change.txt, in a browser. "write build/wasm 06 07" checks the
+exercises of these lessons in a browser, --all those of every lesson, --third a third of them, a different third every day.
 """
 import sys
 
@@ -19,11 +19,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "lessons"), str(ROOT / "tests")]
 from book import practise_stand_in, stand_ins  # noqa: E402
+STOOD_IN = ("browser", "pages", "widgets")  # with other modules than the lessons' own, since they ask for no compiler
 PYTHON = ROOT / "build/book/browser/bin/python"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 PARTS = {
     "generator": ["-m", "unittest", "book.generator_test", "book.reference_test", "book.see_test"],
     "browser": ["-m", "website", "--test"],
+    "pages": ["-m", "website", "--test", "every_page"],
+    "widgets": ["-m", "website", "--test", "widgets"],
     "write": ["-m", "website", "--test", "write_exercises"],
     "change": ["-m", "website", "--test", "change_lessons"],
     "live": ["-m", "website", "--test", "trained_models", "live_lessons"],
@@ -33,16 +36,17 @@ PARTS = {
 
 
 def main(part, build, *rest):
-    if not PYTHON.exists() or part in ("browser", "change", "live", "write") and not any(map(shutil.which, BROWSERS)):
+    if not PYTHON.exists() or part in (*STOOD_IN, "change", "live", "write") and not any(map(shutil.which, BROWSERS)):
         print(f"skipped: there is no {PYTHON.parent if not PYTHON.exists() else BROWSERS[0]}")
         return
     build = Path(build).resolve()
     out = []
-    if part in ("browser", "change", "live", "write"):  # with the lessons' own modules, or, since this asks for no compiler, others
-        modules = build / "lessons" if part != "browser" else stand_ins.make(ROOT, build / "stand_ins/lessons")
-        if part == "browser":
-            practise_stand_in.make(ROOT, build / "stand_ins/practise")
-        out = ["--out", str(build / "book"), "--modules", str(modules)]
+    if part in STOOD_IN:  # each in its own folder, so that two may run at the same time
+        modules = stand_ins.make(ROOT, build / f"stand_ins/{part}/lessons")
+        practise_stand_in.make(ROOT, modules.parent / "practise")
+        out = ["--out", str(build / f"stand_ins/{part}/book"), "--modules", str(modules)]
+    elif part in ("change", "live", "write"):
+        out = ["--out", str(build / "book"), "--modules", str(build / "lessons")]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}/lessons:{ROOT}/tests", "TAPESTRY_PROGRAMS": str(build / "lessons")}
     if part == "write":
         environment["TAPESTRY_WRITE"] = " ".join(rest).replace("--", "") or "06"

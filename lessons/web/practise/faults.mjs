@@ -1,40 +1,36 @@
 // A worker of build.mjs: compiles the texts of exercises and runs their judges.
 //
-//     {job: 'solution', exercise}  → {members}: what the solution, compiled as in a page, needs of the libraries
+//     {job: 'solution', exercise}  → {members}: what the solution needs of the libraries
 //     {job: 'faults', exercise}    → {faults, works, unseen}: the findings of the known wrong answers at each recorded seed,
 //                                    and the sentences of those that pass
-import {readFileSync, writeFileSync} from 'node:fs';
+import {readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {parentPort, workerData} from 'node:worker_threads';
 
 import {ask, run} from './host.mjs';
 import {native} from './native.mjs';
-import {membersFor, toolchainOf} from './parts.mjs';
 
 const SEEDS = ['1', '2', '3'];
 const {work} = workerData;
-const toolchain = await toolchainOf(work);
+const commands = JSON.parse(readFileSync(join(work, 'commands.json'))).native;
 const grader = await WebAssembly.compile(readFileSync(join(work, 'page_grader.wasm')));
-const objectFile = (exercise) => join(work, 'solution', `${exercise.id}.o`);
 
-const textsOf = (exercise, answer) => ask(grader, 'texts', {exercise, answer, pieces: exercise.engine}).files;
-
-async function solution(exercise) {
-  const made = await toolchain.compile(textsOf(exercise, exercise.solution), exercise.fast);
-  if (!made.object) throw new Error(`${exercise.id} does not compile for pages: ${made.output}`);
-  writeFileSync(objectFile(exercise), made.object);
-  return {members: await membersFor(toolchain, made.object)};
+/// Builds an answer's program. Returns native()'s result.
+async function built(exercise, answer) {
+  const {files} = ask(grader, 'texts', {exercise, answer, pieces: exercise.engine});
+  const made = await native(work, commands, files, exercise.fast);
+  if (!made.module) throw new Error(`${exercise.id} does not build for pages: ${made.output}`);
+  return made;
 }
 
-/// Returns the results of a program's judge by seed.
-async function findings(exercise, program) {
-  const {module, output} = await native(work, toolchain.commands.native, program);
-  if (!module) throw new Error(`${exercise.id} does not build for pages: ${output}`);
+/// Returns the results of an answer's judge by seed.
+async function findings(exercise, answer) {
+  const {module} = await built(exercise, answer);
   return Object.fromEntries(SEEDS.map((seed) => [seed, run(module, {args: [seed]})]));
 }
 
 async function faults(exercise) {
-  const solved = await findings(exercise, {object: readFileSync(objectFile(exercise))});
+  const solved = await findings(exercise, exercise.solution);
   for (const seed of SEEDS) {
     const {finding, trap, errors} = solved[seed];
     if (!finding || JSON.parse(finding).fault) {
@@ -45,7 +41,7 @@ async function faults(exercise) {
   const known = [...exercise.wrong.map(({sentence, text}) => [sentence, text]), ...(exercise.symptom ? [[exercise.symptom, exercise.given]] : [])];
   const found = Object.fromEntries(SEEDS.map((seed) => [seed, []])), unseen = [];
   for (const [sentence, text] of known) {
-    const results = await findings(exercise, {texts: textsOf(exercise, text), fast: exercise.fast});
+    const results = await findings(exercise, text);
     for (const seed of SEEDS) {
       const {finding} = results[seed], fault = finding && JSON.parse(finding).fault;
       if (fault) found[seed].push([sentence, JSON.stringify({seed: Number(seed), right: [], unit: '', tried: [], fault})]);
@@ -57,7 +53,7 @@ async function faults(exercise) {
 
 parentPort.on('message', async ({job, exercise}) => {
   try {
-    parentPort.postMessage(job === 'solution' ? await solution(exercise) : await faults(exercise));
+    parentPort.postMessage(job === 'solution' ? {members: (await built(exercise, exercise.solution)).members} : await faults(exercise));
   } catch (error) {
     parentPort.postMessage({error: String(error.message ?? error)});
   }

@@ -103,15 +103,6 @@ export async function makeParts({root, build, modules, work, say}) {
   writeFileSync(join(work, 'page_grader.wasm'), page.bytes);
 }
 
-/// Returns the members of the libraries that a program with this object needs, as [archive, name].
-export async function membersFor(toolchain, object) {
-  const {crt, libraries: names, link} = toolchain.commands;
-  const traced = await toolchain.tool(['wasm-ld', '-t', '-o', 'out.wasm', crt, 'answer.o', ...names, ...link],
-                                      {...await toolchain.libraries(), 'answer.o': object});
-  if (!traced.ok) throw new Error(`a solution does not link: ${traced.output}`);
-  return [...new TextDecoder().decode(traced.bytes).matchAll(/^(.+\.a)\((.+)\)$/gm)].map(([, archive, name]) => [archive, name]);
-}
-
 /// Writes base.o: the start of a program and these members of the libraries, in one object.
 export async function makeBase(work, wanted) {
   const toolchain = await toolchainOf(work), all = await toolchain.libraries(), {crt} = toolchain.commands;
