@@ -3,6 +3,7 @@
 import { Answers, keepEarlier } from "./answers.mjs";
 import { ChangedLesson } from "./changed_lesson.mjs";
 import { button, element } from "./elements.mjs";
+import { checkerAt, once } from "./once.mjs";
 
 const base = new URL(".", import.meta.url);
 const here = document.getElementById("here");
@@ -11,21 +12,13 @@ const places = [...document.querySelectorAll(".changeable")];
 const blocks = places.map((place) => ({ place, id: `${number} ${place.dataset.name}`, name: place.dataset.name, line: Number(place.dataset.line),
   count: Number(place.dataset.lines) }));
 const benches = new Map();  // id: the opened editor
-let lesson = null, checker = null;
 
-const getLesson = () => lesson ??= fetch(new URL(`change/${number}.json`, base)).then(async (found) => {
+const getLesson = once(() => fetch(new URL(`change/${number}.json`, base)).then(async (found) => {
   if (!found.ok) throw new Error(`change/${number}.json is missing`);
   const facts = await found.json();
   return { facts, text: new ChangedLesson(facts.source, blocks) };
-}).catch((error) => {
-  lesson = null;  // so that another click tries again
-  throw error;
-});
-
-const getChecker = () => checker ??= import(new URL("checker.mjs", base).href).then(({ Checker }) => new Checker(base.href)).catch((error) => {
-  checker = null;
-  throw error;
-});
+}));
+const getChecker = checkerAt(base);
 
 /// Returns the record of a block. If the chapter's code is no longer that which the reader changed, the change becomes an
 /// earlier text.

@@ -1,6 +1,9 @@
 // Compiles a lesson that a reader has changed and links it with the lesson's other objects and the libraries. For a page's
 // worker and for Node.
 
+/// What page_grader's `verdict` takes in place of an exercise, for an outcome of a changed lesson.
+export const LESSON = {piece: '', judge: '', judge_line: 0, source: 'lesson.cpp', limit: 1};
+
 /// Returns the names of a module's imports that change.js does not provide.
 function missing(module, provided) {
   return WebAssembly.Module.imports(module).map(({name}) => name).filter((name) => !provided.includes(name));

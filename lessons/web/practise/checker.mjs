@@ -1,4 +1,5 @@
 // Checks an answer in the page: compiles it in one worker, runs its judge in another, and asks the grader for a verdict.
+import {LESSON} from './change_link.mjs';
 import {Downloads} from './download.mjs';
 
 const STOPPED = {kind: 'stopped', right: [], fault: null, reason: null, line: 0, sentence: '', printed: '', score: null, unit: ''};
@@ -117,10 +118,10 @@ export class Checker {
       return {...STOPPED, kind: 'unavailable', sentence: `The answer could not be checked: ${error.message}.`, seconds: seconds()};
     }
   }
+
   /// Returns a promise of a sentence about the trap that ended a program.
   async explain(trap) {
-    const outcome = {exercise: {piece: '', judge: '', judge_line: 0, source: 'lesson.cpp', limit: 1}, trap, line: 0};
-    return (await this.compiler({verdict: ++this.checks, outcome}, () => {})).verdict.sentence;
+    return (await this.compiler({verdict: ++this.checks, outcome: {exercise: LESSON, trap, line: 0}}, () => {})).verdict.sentence;
   }
 
   /// Compiles and links a lesson with a reader's change. `change` is its number, `lesson` its change/NN.json, and `source` its

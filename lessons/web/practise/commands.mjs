@@ -59,9 +59,9 @@ export function nativeCommand(build) {
   try {
     writeFileSync(join(folder, 'x.cpp'), '');
     const made = spawnSync('em++', ['-v', '-c', 'x.cpp', '-o', 'x.o'], {cwd: folder, encoding: 'utf8'});
-    const line = made.stderr.split('\n').find((text) => text.endsWith(' -v -c x.cpp -o x.o'));
+    const line = made.stderr.split('\n').find((text) => text.endsWith(' -c x.cpp -o x.o'));
     if (!line) throw new Error(`em++ did not compile a file: ${made.stderr.slice(-500)}`);
-    return [...words(line).slice(0, -5), ...answerFlags(build, (place) => place)];
+    return [...words(line).slice(0, -4).filter((word) => word !== '-v'), ...answerFlags(build, (place) => place)];
   } finally {
     rmSync(folder, {recursive: true});
   }

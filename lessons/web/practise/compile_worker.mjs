@@ -6,7 +6,7 @@
 //     {verdict: check, outcome}          answers {type: 'verdict', check, verdict}: page_grader's verdict on an outcome
 //
 // In between it posts {type: 'progress', phase, done, total}, and {type: 'failure', check, message} if it cannot go on.
-import {linkLesson, textsOf} from './change_link.mjs';
+import {LESSON, linkLesson, textsOf} from './change_link.mjs';
 import {Downloads} from './download.mjs';
 import {ask} from './host.mjs';
 import {Toolchain} from './toolchain.mjs';
@@ -62,8 +62,7 @@ async function compiled({toolchain, grader}, {check, exercise, answer, pieces}) 
 /// Builds a lesson with the reader's change. `change` is the lesson's number, and `lesson` its change/NN.json.
 async function changed({toolchain, grader, file}, {change, lesson, source}) {
   const refused = (outcome) => {
-    const exercise = {piece: '', judge: '', judge_line: 0, source: 'lesson.cpp', limit: 1};
-    const {line, sentence} = ask(grader, 'verdict', {exercise, ...outcome});
+    const {line, sentence} = ask(grader, 'verdict', {exercise: LESSON, ...outcome});
     return {type: 'changed', line, sentence};
   };
   const base = await file(`change_${change}.o`);

@@ -1,24 +1,17 @@
 // The exercises of a lesson's page. The editor, the exercises' data and the compiler are loaded when the reader asks.
 import { Answers } from "./answers.mjs";
 import { button, element } from "./elements.mjs";
+import { checkerAt, once } from "./once.mjs";
 import { transferButtons } from "./transfer_buttons.mjs";
 
 const base = new URL(".", import.meta.url);
 const all = document.querySelector(".exercises[data-lesson]");
-let exercises = null, checker = null;
 
-const getExercises = () => exercises ??= fetch(new URL(`exercises/${all.dataset.lesson}.json`, base)).then((found) => {
+const getExercises = once(() => fetch(new URL(`exercises/${all.dataset.lesson}.json`, base)).then((found) => {
   if (!found.ok) throw new Error(`exercises/${all.dataset.lesson}.json is missing`);
   return found.json();
-}).catch((error) => {
-  exercises = null;  // so that another click tries again
-  throw error;
-});
-
-const getChecker = () => checker ??= import(new URL("checker.mjs", base).href).then(({ Checker }) => new Checker(base.href)).catch((error) => {
-  checker = null;
-  throw error;
-});
+}));
+const getChecker = checkerAt(base);
 
 /// Returns what follows a right answer: the engine's piece, the lesson's count, and the next exercise.
 async function after(answers, list, exercise) {
