@@ -16,8 +16,10 @@ from book.pages import Pages
 from book.picked import Picked
 from book.practise import Practise
 from book.practise_files import PractiseFiles
+from book.predictions import Predictions
 from book.reading import Reading
 from book.recorded import Recorded
+from book.surroundings import Surroundings
 from book.tester import Trial
 from book.trained import Trained
 from book.write import Write
@@ -40,14 +42,15 @@ def run(root, out, rest):
                    picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
                    counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
                    answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page,
-                   practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks, files.stored_answers,
-                   files.exported_answers, change.change_page]
+                   practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks,
+                   Predictions(*about).predictions, files.stored_answers, files.exported_answers, change.change_page]
         parts = widgets + [pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         if "widgets" in wanted:
             wanted += [part.__name__ for part in widgets]
         live.numbers = [name for name in rest if name.isdigit()]
-        for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises, change.change_lessons]:
+        for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises,
+                             Surroundings(*about).bad_surroundings, change.change_lessons]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
             started = time.monotonic()

@@ -5,7 +5,8 @@ Starts one of the book's tests with the Python packages that tests/run has insta
 widgets, live, write, change, runs or compare. "browser" is "pages" and "widgets": every page, and everything on it that
 answers. BUILD is the build folder, for live, write and change the one that lessons/book --live has made. "change build/wasm
 06" changes the code of these lessons, or of all of lessons/web/change.txt, in a browser. "write build/wasm 06 07" checks the
-exercises of these lessons in a browser, --all those of every lesson, --third a third of them, a different third every day.
+exercises of these lessons in a browser, --all those of every lesson, --third a third of them, a different third every day, and
+--solutions only the solution of each exercise.
 """
 import sys
 
@@ -27,7 +28,7 @@ PARTS = {
     "browser": ["-m", "website", "--test"],
     "pages": ["-m", "website", "--test", "every_page"],
     "widgets": ["-m", "website", "--test", "widgets"],
-    "write": ["-m", "website", "--test", "write_exercises"],
+    "write": ["-m", "website", "--test", "write_exercises", "bad_surroundings"],
     "change": ["-m", "website", "--test", "change_lessons"],
     "live": ["-m", "website", "--test", "trained_models", "live_lessons"],
     "runs": ["-m", "website", "--compare", "--smoke"],

@@ -1,7 +1,9 @@
-"""Exercises that are written and checked in their pages, with the compiler: run.py write BUILD [NN… | --all | --third].
+"""Exercises that are written and checked in their pages, with the compiler: run.py write BUILD [NN… | --all | --third |
+--solutions].
 
 Each solution must pass, each starting text must be not written yet (or show its symptom), and each wrong answer must get
-its sentence, as in the terminal. BUILD is build/wasm after lessons/book --live.
+its sentence, as in the terminal. With --solutions, only the solution of each exercise is checked. BUILD is build/wasm after
+lessons/book --live.
 """
 import datetime
 import json
@@ -22,18 +24,18 @@ EDITOR = """(content, text) => {
 
 class Write(Tester):
     def chosen(self, all_):
-        """The exercises that the environment variable TAPESTRY_WRITE names, by lesson: "06 07", "all" or "third"."""
-        which = os.environ.get("TAPESTRY_WRITE", "06").split()
+        """The exercises that self.which names, by lesson: "06 07", "all", "third" or "solutions"."""
+        which = self.which.split()
         if which == ["third"]:
             return [exercise for i, exercise in enumerate(all_) if i % 3 == datetime.date.today().toordinal() % 3]
-        return [exercise for exercise in all_ if which == ["all"] or exercise["path"][9:11] in which]
+        return [exercise for exercise in all_ if which[0] in ("all", "solutions") or exercise["path"][9:11] in which]
 
     def write_exercises(self):
         work = self.out.parent / "practise_work/exercises.json"
         if not work.is_file():
             print("skipped: lessons/book --live has not made the exercises for their pages")
             return
-        self.seconds = []
+        self.seconds, self.which = [], os.environ.get("TAPESTRY_WRITE", "06")
         with self.context() as context:
             context.set_default_timeout(180_000)
             every = json.loads(work.read_text())
@@ -59,12 +61,19 @@ class Write(Tester):
         page.set_default_timeout(180_000)
         section = page.locator(f".exercise[data-exercise=\"{exercise['id']}\"]")
         section.locator(".write").click()
+        section.locator(".workbench").wait_for()
+        if exercise["kind"] == "predict":
+            section.locator(".code-of-answer summary").click()
         section.locator(".cm-content").wait_for()
         return page, section
 
+    @staticmethod
+    def put(section, text):
+        section.locator(".cm-content").evaluate(EDITOR, text)
+
     def verdict(self, page, section, text):
         """Puts the text in the editor, checks it, and returns the kind of the verdict and its words."""
-        section.locator(".cm-content").evaluate(EDITOR, text)
+        self.put(section, text)
         begin = time.monotonic()
         section.locator(".check").click()
         section.locator(".verdict-place[data-kind]").wait_for()
@@ -78,6 +87,9 @@ class Write(Tester):
         kind, words = self.verdict(page, section, exercise["solution"])
         self.trial.check(f"{name}: the solution passes", kind == "right", f"{kind}: {words}")
         kind, words = self.verdict(page, section, exercise["given"])
+        if self.which == "solutions":
+            page.close()
+            return
         if exercise["symptom"]:
             self.trial.check(f"{name}: the starting text shows its symptom", kind == "wrong" and plain(exercise["symptom"]) in plain(words), f"{kind}: {words}")
         else:

@@ -3,6 +3,7 @@
 import {Decompress} from 'fzstd';
 
 const CACHE = 'tapestry-practise-'; // then the version of the toolchain
+const AGAIN = 'look at your connection to the network, and check again';
 
 /// Returns a transformation from compressed bytes to those of the file.
 function decompression() {
@@ -11,6 +12,28 @@ function decompression() {
     start(controller) { inner = new Decompress((bytes) => controller.enqueue(bytes)); },
     transform(bytes) { inner.push(bytes); },
     flush() { inner.push(new Uint8Array(0), true); },
+  });
+}
+
+/// Returns a stream of the same pieces, and calls onBytes(count) for each. If they are not `bytes` bytes in all, or if the
+/// connection is lost, the stream ends with an error with this message.
+function received(body, bytes, onBytes, message) {
+  const reader = body.getReader();
+  let left = bytes;
+  return new ReadableStream({
+    async pull(controller) {
+      const {done, value} = await reader.read().catch(() => ({done: true}));
+      if (!done) {
+        left -= value.length;
+        onBytes(value.length);
+        controller.enqueue(value);
+      } else if (left === 0) {
+        controller.close();
+      } else {
+        controller.error(new Error(message));
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
   });
 }
 
@@ -52,20 +75,10 @@ export class Downloads {
     const cache = await this.cache(), url = this.url(name), {bytes} = this.manifest.files[name];
     const kept = cache && await cache.match(url);
     if (kept) return kept.body;
-    const response = await fetch(url);
+    const response = await fetch(url).catch(() => { throw new Error(`${name} could not be downloaded; ${AGAIN}`); });
     if (!response.ok) throw new Error(`${url} could not be loaded (HTTP ${response.status})`);
-    let left = bytes;
-    const counted = new TransformStream({
-      transform(piece, controller) {
-        left -= piece.length;
-        onBytes(piece.length);
-        controller.enqueue(piece);
-      },
-      flush() {
-        if (left !== 0) throw new Error(`${url} is incomplete; try again`);
-      },
-    });
-    const content = response.body.pipeThrough(counted).pipeThrough(decompression());
+    const counted = received(response.body, bytes, onBytes, `${name} was not downloaded to its end; ${AGAIN}`);
+    const content = counted.pipeThrough(decompression());
     if (!cache) return content;
     const [wanted, copy] = content.tee();
     cache.put(url, new Response(copy)).catch(() => {}); // without space, the next visit loads it again

@@ -78,9 +78,9 @@ const focusMark = ViewPlugin.define((view) => ({
 }));
 
 export class Editor {
-  /// Shows `text` in the element `host`. Calls onChange(text) after each change and onCheck() at Ctrl-Enter. `task` tells that
-  /// the text begins with a comment that repeats the task of the page.
-  constructor(host, { text, label, describedBy, onChange, onCheck, task = true }) {
+  /// Shows `text` in the element `host`. Calls onChange(text) after each change of the reader, onText(text) after every change,
+  /// and onCheck() at Ctrl-Enter. `task` tells that the text begins with a comment that repeats the task of the page.
+  constructor(host, { text, label, describedBy, onChange, onText = () => {}, onCheck, task = true }) {
     this.task = task;
     const root = host.attachShadow({ mode: "open" });
     const note = document.createElement("span");  // ids do not reach across the edge of a shadow tree
@@ -99,7 +99,11 @@ export class Editor {
           codeFolding({ placeholderText: "… the task" }), indentUnit.of("  "), EditorState.tabSize.of(2), cpp(), EditorView.lineWrapping, wrapped,
           syntaxHighlighting(bookHighlighter), look, holes, error, escapeThenTab, focusMark,
           EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "note", spellcheck: "false", autocapitalize: "off" }),
-          EditorView.updateListener.of((update) => { if (update.docChanged && !this.silent) onChange(this.text); }),
+          EditorView.updateListener.of((update) => {
+            if (!update.docChanged) return;
+            onText(this.text);
+            if (!this.silent) onChange(this.text);
+          }),
         ],
       }),
     });
@@ -116,6 +120,12 @@ export class Editor {
     this.silent = false;
     this.foldTask();
     this.toHole(false);
+  }
+
+  /// Replaces the lines from `from` to `to`, from 1, as if the reader had typed it.
+  replaceLines(from, to, insert) {
+    const { doc } = this.view.state;
+    this.view.dispatch({ changes: { from: doc.line(from).from, to: doc.line(to).to, insert } });
   }
 
   /// Folds the comment at the head of the text, which repeats the task of the page.

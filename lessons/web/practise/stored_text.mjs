@@ -24,6 +24,9 @@ export class StoredText {
   /// Shows what the record says beside the text.
   shown(record) { this.earlier.show(record.earlier); }
 
+  /// Puts the keyboard where the text is written.
+  focus() { this.editor.focus(); }
+
   listen() {
     addEventListener("pagehide", () => this.leave());
     document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden") this.save(); });
@@ -99,14 +102,14 @@ export class StoredText {
     this.editor.replace(record.text, { silent: true });
     [this.seen, this.stored] = [record.revision, record.text];
     this.tellTrouble();
-    this.editor.focus();
+    this.focus();
   }
 
   async keepMine() {
     const mine = this.editor.text;
     this.conflict = false;
     this.settle(await this.own(() => this.answers.replaceText(this.id, mine, this.about)), mine);
-    this.editor.focus();
+    this.focus();
   }
 
   tellTrouble() {
@@ -139,6 +142,6 @@ export class StoredText {
     this.conflict = false;
     this.tellTrouble();
     this.say(sentence);
-    this.editor.focus();
+    this.focus();
   }
 }

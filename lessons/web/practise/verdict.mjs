@@ -91,7 +91,8 @@ export function verdictElements(verdict, { exercise, text, best = null, jump }) 
       parts.push(...(verdict.fault ? fault(verdict.fault, verdict.reason) : [cross(verdict.sentence || "The answer is wrong.")]));
       break;
     case "not_written":
-      parts.push(told("p", "", "Not written yet: write your code between the lines with ↓ and ↑."));
+      parts.push(told("p", "", exercise.kind === "predict" ? "Not written yet: each field needs a value."
+        : "Not written yet: write your code between the lines with ↓ and ↑."));
       break;
     case "compile_error":
       parts.push(...atLine("It does not compile.", verdict, text, jump));

@@ -4,6 +4,7 @@ import { CheckView } from "./check_view.mjs";
 import { Editor } from "./editor.mjs";
 import { button, element } from "./elements.mjs";
 import { Hints, Solution } from "./help.mjs";
+import { Predictions } from "./predictions.mjs";
 import { StoredText } from "./stored_text.mjs";
 import { verdictElements } from "./verdict.mjs";
 
@@ -19,19 +20,41 @@ export class Workbench extends StoredText {
     this.view = new CheckView({ onCheck: () => this.check(), onStop: () => this.running?.abort() });
     this.hints = new Hints({ exercise, onShow: (count) => this.showHint(count) });
     this.solution = new Solution({ exercise, isFree: () => Boolean(this.record.solved || this.record.solution_shown), onShow: () => this.solutionShown() });
-    const host = element("div", { className: "editor" });
+    const host = element("div", { className: "editor" }), keys = element("p", { className: "keys", textContent: KEYS });
     const doing = element("p", { className: "doing" }, this.view.check, this.view.stop, this.hints.button, this.solution.button,
       button("Reset", "quiet reset", () => this.reset()));
-    place.replaceChildren(host, element("p", { className: "keys", textContent: KEYS }), doing, this.view.going, this.trouble, this.verdict,
-      this.hints.list, this.solution.place, this.earlier.place);
+    place.replaceChildren(...this.whereWritten(host, keys), doing, this.view.going, this.trouble, this.verdict, this.hints.list, this.solution.place,
+      this.earlier.place);
     this.editor = new Editor(host, { text: this.stored, label: `Your answer to exercise ${exercise.id}, C++`, describedBy: KEYS,
-      onChange: () => this.typed(), onCheck: () => this.check() });
-    this.editor.toHole(true);
+      onChange: () => this.typed(), onText: (text) => this.predictions?.show(text), onCheck: () => this.check() });
+    this.predictions?.show(this.stored);
+    this.editor.toHole(!this.predictions);
+    this.predictions?.focus();
     this.hints.show(record.hints);
     this.earlier.show(record.earlier);
     this.listen();
     this.tellTrouble();
     checker().then((found) => found.size()).then((bytes) => { if (!this.running) this.view.first(bytes); }).catch(() => {});
+  }
+
+  /// Returns where the answer is written: the editor, and for predictions a form with the editor folded below.
+  whereWritten(host, keys) {
+    if (this.exercise.kind !== "predict") return [host, keys];
+    this.predictions = new Predictions({ id: this.exercise.id, onCheck: () => this.check(),
+      onWrite: (from, to, line) => this.editor.replaceLines(from, to, line) });
+    this.code = element("details", { className: "code-of-answer" }, element("summary", { textContent: "The code of your answer" }), host, keys);
+    return [this.predictions.place, this.code];
+  }
+
+  focus() {
+    if (this.predictions && !this.code.open) this.predictions.focus();
+    else super.focus();
+  }
+
+  /// Puts the cursor on a line of the code.
+  jump(line) {
+    if (this.code) this.code.open = true;
+    this.editor.goTo(line);
   }
 
   shown(record) {
@@ -100,7 +123,7 @@ export class Workbench extends StoredText {
   }
 
   async show(verdict, text, seconds) {
-    const parts = verdictElements(verdict, { exercise: this.exercise, text, best: this.record.best, jump: (line) => this.editor.goTo(line) });
+    const parts = verdictElements(verdict, { exercise: this.exercise, text, best: this.record.best, jump: (line) => this.jump(line) });
     if (verdict.kind === "stopped") parts[0].textContent = `Stopped after ${seconds.toFixed(1)} s.`;
     if (verdict.kind === "right") parts.push(...await this.after(this.record));
     if (this.editor.text === text && verdict.line > 0) this.editor.mark(verdict.line, verdict.sentence);
