@@ -1,6 +1,6 @@
 // 15 translate: translate real language, with beam search, BLEU and copied words
 //
-// 20 minutes to read, two minutes to run. Needs lesson 10 (free decoding) and lesson 11 (the translator with
+// 20 minutes to read, one minute to run. Needs lesson 10 (free decoding) and lesson 11 (the translator with
 // attention). Afterwards you can search with a beam, compute BLEU, copy words that are not in the dictionary,
 // and train a translator on a small grammar or, with --data, on 29,000 real sentence pairs
 // (lessons/real_text.md).

@@ -1,6 +1,6 @@
 // 16 self_attention: let the tokens of one sequence attend to each other
 //
-// 20 minutes to read, 40 seconds to run. Needs lesson 06 (queries, keys, values), lesson 08 (the scale √d)
+// 20 minutes to read, 60 seconds to run. Needs lesson 06 (queries, keys, values), lesson 08 (the scale √d)
 // and lesson 09 (the GRU). Afterwards you can write self-attention for whole sequences, say what it knows
 // about the order of tokens, and compare its cost with that of a recurrent layer.
 //

@@ -1,6 +1,6 @@
 // 17 positions: tell attention the order of its tokens
 //
-// 40 minutes to read, 40 seconds to run. Needs lesson 16 (self-attention knows no order) and lesson 08 (the
+// 40 minutes to read, 60 seconds to run. Needs lesson 16 (self-attention knows no order) and lesson 08 (the
 // scale √d). Afterwards you can add positions or distances to attention in six ways, and say which of these
 // schemes can do a given task.
 //

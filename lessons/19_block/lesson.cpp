@@ -1,6 +1,6 @@
 // 19 block: depth needs residuals, norms and a feed-forward
 //
-// 30 minutes to read, 70 seconds to run. Needs lessons 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
+// 30 minutes to read, 75 seconds to run. Needs lessons 18 (heads), 03 (Adam, relu) and 01 (the chain rule).
 // Afterwards you can write a layer norm with its backward rule, and a whole transformer block, and you can
 // explain what each of its components is for.
 //

@@ -1,6 +1,6 @@
 // 20 gpt: predict the next token
 //
-// 25 minutes to read, two minutes to run. Needs lessons 19 (the block), 07 (the causal mask), 17 (learned
+// 25 minutes to read, three minutes to run. Needs lessons 19 (the block), 07 (the causal mask), 17 (learned
 // positions) and 10 (teacher forcing, free decoding). Afterwards you can build a GPT and train it on a text of
 // your own (--data). You can let it generate text with a cache of keys and values, and control how random this
 // text is.

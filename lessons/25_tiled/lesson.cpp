@@ -1,6 +1,6 @@
 // 25 tiled: attention without storing the whole score matrix
 //
-// 20 minutes to read, 15 seconds to run. Needs lessons 06 (softmax, attention), 02 (ops with their own rules)
+// 20 minutes to read, 10 seconds to run. Needs lessons 06 (softmax, attention), 02 (ops with their own rules)
 // and 07 (masks). Afterwards you can compute a softmax in pieces, merge partial results, and write attention,
 // forward and backward, whose memory grows with the length of the text and not with its square.
 //

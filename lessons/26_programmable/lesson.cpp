@@ -1,6 +1,6 @@
 // 26 programmable: write your own score and mask as a lambda, at full speed
 //
-// 30 minutes to read, 150 seconds to run. Needs lesson 25 (tiles), 17 (positions) and 20 (a language model
+// 30 minutes to read, 70 seconds to run. Needs lesson 25 (tiles), 17 (positions) and 20 (a language model
 // and its cache). Afterwards you can write a new attention mechanism as one lambda, check it, and train it.
 //
 // Many papers propose a new attention mechanism, and most of these differ from softmax(Q Kᵀ / √d) V in one

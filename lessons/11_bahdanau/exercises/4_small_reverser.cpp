@@ -15,7 +15,7 @@
 // The given code uses the library's PlainTranslator, whose decoder receives one vector. The library also has
 // Translator, whose decoder attends to all encoder states. Translator has a bidirectional encoder, and its decoder has
 // one more option, .attention, the number of hidden units of the score. Each of the options .hidden, .attention and
-// .readout has a default. You may change all the code between the marks.
+// .readout has a default. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 

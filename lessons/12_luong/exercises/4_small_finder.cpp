@@ -11,7 +11,7 @@
 //     source (B, 2 n) is letter, digit, letter, …; questions (B, n) are letters; logits (B, n, 17)
 //
 // Symbols are 0 padding, 1 <start>, 2 <end>, the letters 3 … 12, and the digits 13 … 16. You may change all the
-// code between the markers.
+// code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 

@@ -13,7 +13,7 @@
 //
 // The symbols are 0 padding, 1 <start>, 2 <end>, and the letters 3 … 8. As in the chapter, keys and values are
 // embeddings alone, and the decoder is told the length of the source. You may change all the code between the
-// markers.
+// lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/weight_recorder.hpp"
 #include "nn/seq2seq/seq2seq.hpp"

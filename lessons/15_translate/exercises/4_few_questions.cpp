@@ -10,8 +10,8 @@
 // The probability of a sentence is the product of the probabilities of its words and of <end>. After eight
 // words, <end> has the probability 1. Return the words without <end>.
 //
-// Only calls of next() count, because such a call would be a whole step of a network. You may change everything
-// in the hole.
+// Only calls of next() count, because such a call would be a whole step of a network. You may change all the
+// code between the lines with ↓ and ↑.
 #include <queue>
 
 #include "lessons/grader/answer.hpp"

@@ -12,7 +12,7 @@
 // same number, the kind of a token must not change the logits. So a fixed table such as eye(12) is not allowed.
 //
 // The given model computes its answer from [a; b] as in the chapter, where b is the output of self-attention
-// without projections. You may change everything in the hole.
+// without projections. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 

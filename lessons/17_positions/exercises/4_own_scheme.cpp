@@ -11,7 +11,7 @@
 // After that, at least 99 % of the symbols must be right in strings of 48. The scheme may have at most 40
 // learned numbers. Fewer are better: the grader keeps your best scheme.
 //
-// The given scheme is ALiBi with a learned slope. You may change everything in the hole.
+// The given scheme is ALiBi with a learned slope. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 
 //[ the scheme and its learning rate

@@ -10,7 +10,7 @@
 //
 // The layer is trained for 400 steps of Adam with your learning rate. Then both digits must be right, in order,
 // for 95 of 100 questions, with n at most 16. A smaller n is better, and your layer with the smallest n is
-// saved. You may change all the code between the markers.
+// saved. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 
 constexpr Size kWidth = 32;

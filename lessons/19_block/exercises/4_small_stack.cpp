@@ -13,8 +13,9 @@
 // The rest of the model consists of embedding tables for places, pointers and digits, 18 rows of kWidth in all,
 // and a Linear for the answers. Their weights count, too.
 //
-// You may change all the code between the markers. The option .hidden is the number of hidden units of the
-// feed-forward, by default four times the width. TransformerStack's second argument is the number of blocks.
+// You may change all the code between the lines with ↓ and ↑. The option .hidden is the number of hidden units
+// of the feed-forward, by default four times the width. TransformerStack's second argument is the number of
+// blocks.
 #include "lessons/grader/answer.hpp"
 #include "nn/transformer/stack.hpp"
 

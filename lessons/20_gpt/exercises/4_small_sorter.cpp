@@ -10,7 +10,7 @@
 // answers without a mistake, where each written digit becomes the next input. It may have at most 3,500
 // weights. Fewer weights are better, and your model with the fewest weights is saved.
 //
-// LanguageModel is nn/'s version of the chapter's GPT. You may change all the code between the markers.
+// LanguageModel is nn/'s version of the chapter's GPT. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/positions/positions.hpp"
 #include "nn/transformer/language_model.hpp"

@@ -11,7 +11,7 @@
 // 95 of 100 correctly, with at most 4,000 weights. Fewer weights are better, and your model with the fewest
 // weights is saved.
 //
-// You may change all the code between the markers.
+// You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/multi_head.hpp"
 #include "nn/embedding.hpp"

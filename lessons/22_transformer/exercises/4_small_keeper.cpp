@@ -10,7 +10,7 @@
 //
 // The model is trained on 800 batches of 32 texts with Adam. Your learning rate is the highest one of the
 // schedule. Fewer weights are better, and your model with the fewest weights is saved. You may change all the
-// code between the markers.
+// code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 #include "nn/transformer/transformer.hpp"

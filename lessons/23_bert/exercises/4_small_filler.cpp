@@ -11,7 +11,7 @@
 //
 //     words (B, 10): 0 is [mask], 1 … 10 the first language, 11 … 20 the second       logits (B, 10, 21)
 //
-// You may change all the code between the markers.
+// You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/transformer/transformer.hpp"
 

@@ -13,7 +13,7 @@
 //     score_function_loss(losses, log_p, b) is L + (L − b) ln p; b is a number or a tensor, and 0 if left out
 //     MovingBaseline baseline(0.9): value() is a moving mean of the losses that add(losses) added
 //
-// You may change everything in the hole.
+// You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/hard.hpp"
 

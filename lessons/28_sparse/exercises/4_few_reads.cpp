@@ -12,7 +12,7 @@
 //
 //     asking (B, 1) and names (B, n) are customers 0 … 15, amounts (B, n, 1) are 0 … 9; average (B, 1, 1)
 //
-// Change whatever you like in the hole.
+// You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 

@@ -9,7 +9,7 @@
 // from its own words, 95 of 100 words must be right. Fewer parameters are better. You may use at most 3,000, and your
 // best model is kept.
 //
-// Change whatever you like in the hole.
+// You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/attention/pointing/coverage.hpp"
 #include "nn/embedding.hpp"
