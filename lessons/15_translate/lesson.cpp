@@ -21,58 +21,74 @@ namespace tapestry::lesson15 {
 
 // ---- 1. Beam search ---------------------------------------------------------------------------------------
 // A decoder computes the probabilities of the *next* word, given all words before it. A *greedy* search takes
-// the most probable word at every step. That is not always the way to the most probable sentence.
+// the most probable word at every step. The sentence that it finds is not always the most probable sentence.
 //
-// Here is an example with a table in place of the network. For each word, the table has the words that can
-// follow it, with their probabilities. Each line of the search shows a sentence and its probability:
+// Here is an example with a table in place of the network. For each word, the table lists the words that can
+// follow it, with their probabilities:
 //
-//     <begin>: a .6, b .4     a: <end> .2, c .4, d .4     b: <end> .1, c .9     c: <end> .9, a .1
+//     <begin>: a .6, b .4             b: <end> .1, c .9         d: <end> .5, a .5
+//     a: <end> .2, c .4, d .4         c: <end> .9, a .1
 //
-//     greedy       a 0.6          →  a c 0.6 · 0.4 = 0.24        →  a c <end> 0.24 · 0.9 = 0.216
-//     beam of 2    a 0.6, b 0.4   →  b c 0.4 · 0.9 = 0.36, a c   →  b c <end> 0.36 · 0.9 = 0.324
+// The probability of a beginning of a sentence is the product of the probabilities of its words. Greedy search
+// takes a, then c (the first of two equally probable words), then <end>:
 //
-// A *beam search* keeps the best few beginnings of sentences instead of only one. Here it keeps two. The first
-// word b is less probable than a, but it leads to the more probable sentence. The greedy search discarded b
-// after the first word.
+//     greedy           a 0.6   →   a c 0.6 · 0.4 = 0.24   →   a c <end> 0.24 · 0.9 = 0.216
+//
+// A *beam search* keeps several beginnings instead of one. Each of them is called a *hypothesis*. At every
+// step, the search extends each hypothesis by every possible word, and keeps the most probable results. Here it
+// keeps two:
+//
+//     one word         a 0.6                              b 0.4
+//     two words        b c 0.4 · 0.9 = 0.36               a c 0.24
+//     three words      b c <end> 0.36 · 0.9 = 0.324       a c <end> 0.216
+//
+// The first word b is less probable than a, but it leads to the more probable sentence. Greedy search dropped b
+// after the first word, and the beam kept it.
 //
 // In the code, kNext[w] holds the probabilities of all words after w. We add up their logarithms, because a
 // product of many probabilities becomes too small for a floating-point number.
 
-struct Beginning {
+struct Hypothesis {
   std::vector<std::size_t> words;
   double log_probability = 0;
-  bool operator<(const Beginning& other) const { return log_probability > other.log_probability; }
+  /// Sorts the more probable one first.
+  bool operator<(const Hypothesis& other) const { return log_probability > other.log_probability; }
 };
 
-Beginning search_by_hand(std::size_t beam, int longest) {
-  std::vector<Beginning> alive = {{{kFirst}}};
+Hypothesis search_by_hand(std::size_t beam_size, int longest) {
+  std::vector<Hypothesis> beam = {{{kFirst}}};
   for (int length = 0; length < longest; ++length) {
-    std::vector<Beginning> longer;
-    for (const Beginning& beginning : alive) {
-      const std::size_t last = beginning.words.back();
-      if (last == kLast) longer.push_back(beginning);  // a complete sentence stays in the beam unchanged
+    std::vector<Hypothesis> longer;
+    for (const Hypothesis& hypothesis : beam) {
+      const std::size_t last = hypothesis.words.back();
+      if (last == kLast) longer.push_back(hypothesis);  // a complete sentence stays in the beam unchanged
       for (std::size_t word = 0; last != kLast && word < kNext.size(); ++word) {
         if (kNext[last][word] == 0) continue;
-        longer.push_back({beginning.words, beginning.log_probability + std::log(kNext[last][word])});
+        longer.push_back({hypothesis.words, hypothesis.log_probability + std::log(kNext[last][word])});
         longer.back().words.push_back(word);
       }
     }
-    std::stable_sort(longer.begin(), longer.end());  // the most probable one comes first
-    longer.resize(std::min(beam, longer.size()));
-    alive = std::move(longer);
+    std::stable_sort(longer.begin(), longer.end());
+    longer.resize(std::min(beam_size, longer.size()));
+    beam = std::move(longer);
   }
-  return alive.front();
+  return beam.front();
 }
 
-// Every additional word makes a sentence less probable, so a search for the largest probability P prefers short
-// sentences. *Length normalisation* corrects this: the search compares log P / ((5 + n) / 6)^α, where n is the
-// number of words including <end> (Wu et al. 2016). With α = 0.6, a sentence of five words with P = 0.24 wins
-// over a sentence of two words with P = 0.3:
+// Every additional word makes a sentence less probable. So a search for the largest probability P prefers short
+// sentences. *Length normalisation* corrects this (Wu et al. 2016). Instead of log P, the search compares
+//
+//     log P / ((5 + n) / 6)^α          n: the number of words, including <end>
+//
+// α sets the strength of the correction, and α = 0 turns it off. For example, let α = 0.6. One sentence has two
+// words and P = 0.3, and another has five words and P = 0.24:
 //
 //     log 0.3 / (7/6)^0.6 = −1.098              log 0.24 / (10/6)^0.6 = −1.050
+//
+// −1.050 is the larger number, so the search chooses the sentence of five words.
 
 void show_beam(kit::Report& report) {
-  const Beginning one = search_by_hand(1, 4), two = search_by_hand(2, 4);
+  const Hypothesis one = search_by_hand(1, 4), two = search_by_hand(2, 4);
   kit::check_worked_example(report, "two searches and two lengths",
                             {{std::exp(one.log_probability), 0.216},
                              {std::exp(two.log_probability), 0.324},
@@ -109,12 +125,12 @@ void show_beam(kit::Report& report) {
 
 /// Returns the number of n-grams in the output that match, with clipping.
 int matches(const Words& output, const Words& reference, std::ptrdiff_t n) {
-  std::map<Words, int> left;  // how often each n-gram can still be matched
+  std::map<Words, int> remaining;  // how often each n-gram can still be matched
   int count = 0;
   for (auto i = n; i <= std::ssize(reference); ++i)
-    ++left[Words(reference.begin() + i - n, reference.begin() + i)];
+    ++remaining[Words(reference.begin() + i - n, reference.begin() + i)];
   for (auto i = n; i <= std::ssize(output); ++i)
-    count += left[Words(output.begin() + i - n, output.begin() + i)]-- > 0;
+    count += remaining[Words(output.begin() + i - n, output.begin() + i)]-- > 0;
   return count;
 }
 
@@ -149,13 +165,19 @@ void show_bleu(kit::Report& report) {
 // A word outside the dictionary, such as a name, is replaced by the token <unk> before the encoder sees it. The
 // model learns to write <unk> as its translation.
 //
-// Attention offers a simple repair. Each <unk> of the output has weights on the source words, so we copy the
-// source word with the largest weight (Luong, Sutskever, Le, Vinyals and Zaremba 2015; Jean, Cho, Memisevic and
-// Bengio 2015). Without attention there are no weights, and <unk> stays.
+// A name is usually the same in both languages, so copying it from the source repairs the translation. But
+// which source word belongs to which <unk>? Luong, Sutskever, Le, Vinyals and Zaremba (2015) trained a model
+// without attention to write the position of the source word, too. With attention, the weights tell us: we copy
+// the source word with the largest weight (Jean, Cho, Memisevic and Bengio 2015). Our translator without
+// attention has no weights, so its <unk> stays.
 //
-//     source     tom sees marie
-//     output     <unk> voit <unk>      weights of the first <unk>: .7 .2 .1, of the second: 0 .1 .4 (<end>: .5)
+//     source     tom sees marie <end>
+//     output     <unk> voit <unk>
+//     weights    of the first <unk>:     .7 .2 .1  0
+//                of the second <unk>:     0 .1 .4 .5
 //     copied     tom voit marie
+//
+// In the second row, <end> has the largest weight. But <end> is not a word to copy, so the code ignores it.
 
 Translations copy_unknown(Translations translations) {
   for (kit::Translation& each : translations)
@@ -172,14 +194,17 @@ Translations copy_unknown(Translations translations) {
 // By default, we train on sentences of a small English and French grammar. Some pairs of an adjective and a
 // noun never occur in the training sentences. The dictionaries contain no names.
 //
-// The loss uses *label smoothing*: a tenth of the target's probability is spread over the other words. A
-// model that gives the right word the probability 1 does not have the smallest loss then. So the loss stays
-// far above 0, even when BLEU is 100.
+// The loss uses *label smoothing*: nine tenths of the probability belong to the right word, and the last tenth is
+// spread evenly over all words of the dictionary. With these targets, a model that gives the right word the
+// probability 1 does not have the smallest loss. So the loss stays far above 0, even when BLEU is 100.
 //
 // For comparison, we train a second translator without attention. At each step, its decoder gets the last state
 // of each direction of the encoder. This is the single vector from lesson 11.
 //
-// In a large translator, the output layer has more weights than a recurrent cell. Suppose that a word's
+// Which part of a translator has the most weights? The program prints a table. In our small translator, these
+// are the recurrent layers, because the dictionary has only 116 words.
+//
+// With a real dictionary, the output layer has more weights than a recurrent cell. Suppose that a word's
 // embedding has 300 numbers, a state has 500, and the dictionary has 10,000 words. A plain RNN's cell has
 // 300 + 500 weights for each of 500 units. The output layer has 500 weights for each of 10,000 words. That is
 // 12.5 times the number in the RNN's cell, and 4.2 times the number in a GRU's cell.
@@ -187,13 +212,18 @@ Translations copy_unknown(Translations translations) {
 // ---- 5. New sentences -------------------------------------------------------------------------------------
 // Each sentence of the grammar has exactly one right translation, so we can use exact match here.
 //
-// In French, many adjectives of the grammar follow their noun. We say that an adjective and its noun *cross*
-// if French swaps their order, the translation is exact, and each of the two French words has its largest
-// weight on the English word that it translates. The picture below shows an example: "the zone of
-// international control" → "la zone de contrôle international". The training data does not mark adjectives.
+// In French, many adjectives of the grammar follow their noun. So French swaps the order of the adjective and
+// the noun, and the decoder must swap the order in which it attends to them. The training data does not mark
+// adjectives. We say that such a pair *crosses* if two things hold:
 //
-// At seed 1, 100 % of the new sentences are translated exactly, and in 99.77 % of the new pairs, adjective
-// and noun cross. Here are two sentences with a name, before and after copying:
+// - The translation of the sentence is exact.
+// - Each of the two French words has its largest weight on the English word that it translates.
+//
+// The picture of the weights shows an example: "the zone of international control" → "la zone de contrôle
+// international".
+//
+// At seed 1, 100 % of the new sentences are translated exactly. Of the pairs that never occur in the training
+// sentences, 99.77 % cross. Here is a sentence with a name, before and after copying:
 //
 //     marie loves the big women under the round children
 //     → <unk> aime les grandes femmes sous les enfants ronds

@@ -20,7 +20,7 @@ constexpr RecipeNumber<Recipe> kNumbers[] = {
     {"--rate", &Recipe::rate, "highest learning rate", 1e-6, 1},
     {"--dropout", &Recipe::dropout, "dropout of the embeddings and the readout", 0, 0.9},
     {"--smoothing", &Recipe::smoothing,
-     "label smoothing: the part of the target's probability that the other words get", 0, 0.9},
+     "label smoothing: the part of the probability that is spread evenly over all words", 0, 0.9},
     {"--hold", &Recipe::hold, "fraction of the steps at the highest learning rate, before it falls", 0, 0.95},
     {"--average", &Recipe::average, "decay of the moving average of the weights; 0: no average", 0, 0.9999},
     {"--joined", &Recipe::joined,

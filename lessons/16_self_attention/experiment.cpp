@@ -134,7 +134,7 @@ std::vector<double> weights_of_letters(const Marker& model) {
   return (*model.self)(model.kinds(Indices(ids, {1, kit::kTokens}))).weights.to_vector();
 }
 
-kit::TrainingRecorder film_of_letters(const kit::Options& options) {
+kit::TrainingRecorder recorder_of_letters(const kit::Options& options) {
   return {{.title = "Weights of 24 tokens during training: four a, three b, two c, two d",
            .columns = names_of_letters(),
            .rows = names_of_letters(),
@@ -145,8 +145,8 @@ kit::TrainingRecorder film_of_letters(const kit::Options& options) {
 }
 
 /// Draws the last map of attention weights, and saves the maps recorded during training.
-void draw_maps(const kit::TrainingRecorder& film, const kit::Options& options) {
-  kit::MapSeries series = film.series();
+void draw_maps(const kit::TrainingRecorder& recorder, const kit::Options& options) {
+  kit::MapSeries series = recorder.series();
   kit::Heatmap map{"Weights of 24 tokens: four a, three b, two c, two d", series.columns, series.rows,
                    series.maps.back()};
   map.most = *std::max_element(map.values.begin(), map.values.end());
@@ -170,7 +170,7 @@ AttentionOutput SelfAttention::operator()(const Tensor& a) const {
 }
 
 void check_layers(const std::function<Tensor(const Tensor&, const SelfAttention&)>& projected,
-                  const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>& mix,
+                  const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&)>& unprojected,
                   std::uint64_t seed, kit::Report& report) {
   SelfAttention layer(6, Projected::yes);
   layer.initialise(seed, kDType);
@@ -187,8 +187,8 @@ void check_layers(const std::function<Tensor(const Tensor&, const SelfAttention&
       report, "with projections", [&] { return projected(a, layer); }, [&] { return layer(a).context; },
       leaves, seed);
   kit::check_by_hand(
-      report, "without projections", [&] { return mix(a, a, a); }, [&] { return bare(a).context; }, {a},
-      seed);
+      report, "without projections", [&] { return unprojected(a, a, a); }, [&] { return bare(a).context; },
+      {a}, seed);
 }
 
 void check_order(std::uint64_t seed, kit::Report& report) {
@@ -208,7 +208,7 @@ void check_order(std::uint64_t seed, kit::Report& report) {
   report.check("a GRU is not equivariant", theirs > 0.01);
 }
 
-Marked mark_the_twice(const kit::Options& options) {
+Marked train_markers(const kit::Options& options) {
   // The stream number is far from the numbers used in training.
   const kit::MarkedTokens test =
       kit::draw_marked(kit::Random(options.seed, 2'000'000), options.smoke ? 20 : 1000);
@@ -221,9 +221,9 @@ Marked mark_the_twice(const kit::Options& options) {
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20),
       wide(CellKind::gru, 64);
   marked.fair = std::min(kit::weights_of(rnn), kit::weights_of(gru)) >= kit::weights_of(self);
-  kit::TrainingRecorder film = film_of_letters(options);
+  kit::TrainingRecorder recorder = recorder_of_letters(options);
   marked.self = train_and_test(self, "self-attention", test, options, [&](Size step) {
-    film.after(step, [&] { return Maps{weights_of_letters(self)}; });
+    recorder.after(step, [&] { return Maps{weights_of_letters(self)}; });
   });
   train_and_test(bare, "self-attention, no projections", test, options);
   marked.rnn = train_and_test(rnn, "RNN in both directions", test, options);
@@ -231,7 +231,7 @@ Marked mark_the_twice(const kit::Options& options) {
   marked.wide = train_and_test(wide, "GRU with three times the units", test, options);
   fmt::print("\n");
   measure_weights(self, test.tokens, marked, options);
-  draw_maps(film, options);
+  draw_maps(recorder, options);
   return marked;
 }
 

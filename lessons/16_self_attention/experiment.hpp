@@ -1,4 +1,4 @@
-// Self-attention from nn/, and what lesson 16 does with it: filling a gap, marking tokens, measuring times.
+// Lesson 16's experiments with self-attention from nn/: filling a gap, marking tokens, measuring times.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ struct SelfAttention : Module {
 /// Checks the chapter's functions with projections and without. Their results must equal those of the four steps,
 /// computed token by token, and those of SelfAttention. Their derivatives must pass a gradient check.
 void check_layers(const std::function<Tensor(const Tensor& a, const SelfAttention& layer)>& projected,
-                  const std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>& mix,
+                  const std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>& unprojected,
                   std::uint64_t seed, kit::Report& report);
 
 /// Results of a model on sentences that are not in its training set.
@@ -40,12 +40,12 @@ struct Filled {
 
 /// Returns a recorder of the attention weights in "see _ girl run" at several steps of training. It records two
 /// models: first the one with projections, then the one without.
-kit::TrainingRecorder film_of_agreement(const kit::Options& options);
-Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& film,
+kit::TrainingRecorder recorder_of_agreement(const kit::Options& options);
+Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& recorder,
                        const kit::Options& options);
 /// Draws the attention weights in "see _ girl run" to agreement.svg, and saves the recorded maps to
 /// agreement_over_training.json.
-void draw_agreement(const Filled& filled, const kit::TrainingRecorder& film, const kit::Options& options);
+void draw_agreement(const Filled& filled, const kit::TrainingRecorder& recorder, const kit::Options& options);
 
 /// Checks on twelve random tokens that self-attention is equivariant to permutations, and that a GRU is not.
 void check_order(std::uint64_t seed, kit::Report& report);
@@ -62,7 +62,7 @@ struct Marked {
 /// Trains self-attention with projections and without, an RNN, a GRU, and a wide GRU with three times the
 /// units, for options.steps each. Writes the attention weights to like.svg, map.svg and
 /// like_over_training.json.
-Marked mark_the_twice(const kit::Options& options);
+Marked train_markers(const kit::Options& options);
 
 /// Measures the time of self-attention and of a GRU for one sequence of width 64. A time covers one forward and one
 /// backward pass. Draws the times to time.svg.

@@ -29,7 +29,7 @@ struct Filler : Module {
 
 }  // namespace
 
-kit::TrainingRecorder film_of_agreement(const kit::Options& options) {
+kit::TrainingRecorder recorder_of_agreement(const kit::Options& options) {
   return {{.title = "Attention weights of each word during training",
            .columns = kSentence,
            .rows = kSentence,
@@ -40,14 +40,14 @@ kit::TrainingRecorder film_of_agreement(const kit::Options& options) {
           {0, 0.05, 0.1, 0.2, 0.5, 1}};
 }
 
-Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& film,
+Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& recorder,
                        const kit::Options& options) {
   Filler model(projected);
   model.initialise(options.seed);
   const kit::GapSentences train = kit::gap_sentences(false), test = kit::gap_sentences(true);
   const Indices shown = kit::rows_of(test.words, 0, 1);
   const auto look = [&](Size step) {
-    film.after(step, [&] { return Maps{model.layer(model.words(shown)).weights.to_vector()}; });
+    recorder.after(step, [&] { return Maps{model.layer(model.words(shown)).weights.to_vector()}; });
   };
   look(0);
   kit::train(model,
@@ -64,12 +64,13 @@ Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecor
           100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
 }
 
-void draw_agreement(const Filled& filled, const kit::TrainingRecorder& film, const kit::Options& options) {
+void draw_agreement(const Filled& filled, const kit::TrainingRecorder& recorder,
+                    const kit::Options& options) {
   kit::Heatmap map{"Attention weights of each word", kSentence, kSentence, filled.weights.to_vector()};
   map.numbers = true;
   map.row_axis = "word of the query", map.column_axis = "word of the key";
   kit::show(map, options.out / "agreement.svg");
-  kit::save(film.series(), options.out / "agreement_over_training.json");
+  kit::save(recorder.series(), options.out / "agreement_over_training.json");
 }
 
 }  // namespace tapestry::lesson16

@@ -34,12 +34,13 @@ constexpr DType f64 = DType::f64;
 //     3  weights     α_i1 … α_in = softmax of s_i1 … s_in
 //     4  output      b_i = Σ_j α_ij v_j
 //
-// The roles are those from lesson 06, and the scale is from lesson 08. Only one thing is new: the queries,
-// the keys and the values all come from the same sequence.
+// As in lesson 06, a token has three roles: it has a query, a key and a value. The scale √d_k is from lesson 08.
+// Only one thing is new: the queries, the keys and the values all come from the same sequence.
 //
-// Here is an example by hand: the two tokens of "girls run". W_Q exchanges the two numbers of a token and
-// doubles them. So the query of a noun matches the keys of verbs, and the query of a verb matches the keys of
-// nouns. W_K changes nothing, and W_V multiplies by ten:
+// Here is an example by hand: the two tokens of "girls run". The first number of a token is 1 for a noun, and
+// the second is 1 for a verb. W_Q exchanges the two numbers and doubles them. So the query of a noun matches the
+// keys of verbs, and the query of a verb matches the keys of nouns. W_K changes nothing, and W_V multiplies by
+// ten:
 //
 //     a₁ = (1, 0) girls     q₁ = (0, 2)    k₁ = (1, 0)    v₁ = (10, 0)
 //     a₂ = (0, 1) run       q₂ = (2, 0)    k₂ = (0, 1)    v₂ = (0, 10)
@@ -62,23 +63,24 @@ Tensor scores_of(const Tensor& q, const Tensor& k) {  // (…, n, n): row i has 
   return matmul(q, transpose(k)) / std::sqrt(static_cast<double>(k.size(-1)));
 }
 
-Tensor mix(const Tensor& q, const Tensor& k, const Tensor& v) {  // b (…, n, d_v)
+/// Returns the outputs b (…, n, d_v).
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
   return matmul(softmax(scores_of(q, k), -1), v);
 }
 
 Tensor self_attention(const Tensor& a, const Roles& roles) {
-  return mix(matmul(a, transpose(roles.w_q)), matmul(a, transpose(roles.w_k)),
-             matmul(a, transpose(roles.w_v)));
+  return scaled_dot_product_attention(matmul(a, transpose(roles.w_q)), matmul(a, transpose(roles.w_k)),
+                                      matmul(a, transpose(roles.w_v)));
 }
 
 // W_Q, W_K and W_V *project* a token into its three roles, so they are called *projections*. The simplest
 // self-attention has no projections: the vector of a token is its query, key and value at the same time. In
-// code, this layer is mix(a, a, a). It has no weights to learn.
+// code, this layer is scaled_dot_product_attention(a, a, a). It has no weights to learn.
 
-Roles by_pencil() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye(2, f64)}; }
+Roles example_weights() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye(2, f64)}; }
 
 void two_words(std::uint64_t seed, kit::Report& report) {
-  const Tensor b = self_attention(eye(2, f64), by_pencil());
+  const Tensor b = self_attention(eye(2, f64), example_weights());
   kit::print_rows("b", b, 2);
   kit::check_worked_example(report, "girls run",
                             {{2 / std::sqrt(2.0), 1.414},
@@ -90,7 +92,7 @@ void two_words(std::uint64_t seed, kit::Report& report) {
       [](const Tensor& a, const SelfAttention& layer) {
         return self_attention(a, {layer.query->weight, layer.key->weight, layer.value->weight});
       },
-      mix, seed, report);  // compares with the four steps token by token, with differences, and with nn/
+      scaled_dot_product_attention, seed, report);  // also with the four steps, token by token
 }
 
 // ---- 2. Filling a gap in a sentence -----------------------------------------------------------------------
@@ -103,8 +105,8 @@ void two_words(std::uint64_t seed, kit::Report& report) {
 // A linear layer computes the answer from b₂, the output at the gap. The token at the gap is always "_", so
 // b₂ must get the answer from the other words. The training data does not say which of these words decides.
 //
-// The loss depends on b₂ only, so training uses only row 2 of the attention weights. The figure also shows
-// the other rows, which do not affect the answer.
+// The loss depends on b₂ only, so training uses only row 2 of the attention weights, the row of the gap. The
+// picture of the weights also shows the other rows. They do not affect the answer.
 
 void agreement(const kit::Options& options, kit::Report& report) {
   const kit::Question bare = report.ask(
@@ -114,9 +116,9 @@ void agreement(const kit::Options& options, kit::Report& report) {
       {"no: the query at the gap is always the same, so it cannot match the noun",
        "yes, with the same weight on the noun as with projections",
        "yes, but with a smaller weight on the noun than with projections"});
-  kit::TrainingRecorder film = film_of_agreement(options);  // records the attention weights during training
-  const Filled with = learn_agreement("with projections", Projected::yes, film, options);
-  const Filled without = learn_agreement("without projections", Projected::no, film, options);
+  kit::TrainingRecorder recorder = recorder_of_agreement(options);  // records attention weights
+  const Filled with = learn_agreement("with projections", Projected::yes, recorder, options);
+  const Filled without = learn_agreement("without projections", Projected::no, recorder, options);
   report.at_least("with projections: right on new sentences", with.right, 99, "%");
   report.at_least("with projections: the gap's weight on the noun", with.on_noun, 50, "%");
   report.at_least("without projections: right on new sentences", without.right, 99, "%");
@@ -127,7 +129,7 @@ void agreement(const kit::Options& options, kit::Report& report) {
                 "Without projections, one vector is the token's query, key and value. So the embeddings "
                 "alone must do the work of three matrices. In this task, the smaller weight on the noun is "
                 "enough.");
-  draw_agreement(with, film, options);
+  draw_agreement(with, recorder, options);
 }
 
 // At seed 1, the model gets these results on the held-out sentences:
@@ -136,14 +138,15 @@ void agreement(const kit::Options& options, kit::Report& report) {
 //     with projections        100 %     93.31 %
 //     without projections     100 %     34.81 %
 //
-// At other seeds, the weights differ, but the weight without projections is always the smaller one. Why is it
-// smaller? Without projections, the score of the gap with itself is |a|² / √d. In an embedding, d = 16
-// numbers start with variance 1. So this score starts near 16 / 4 = 4, and the other scores of the gap start
-// near 0. The gap therefore starts with most of its weight on itself. Training moves only a part of this
-// weight to the noun.
+// At other seeds, the weights differ, but the weight without projections is always the smaller one.
 //
-// Why are all answers still right? The vector of the noun is a part of b₂, and the linear layer only has to
-// tell two answers apart.
+// Why is it smaller? Without projections, the score of the gap with itself is |a|² / √d. The d = 16 numbers of
+// an embedding start with variance 1, so |a|² starts near 16, and this score near 16 / 4 = 4. The other scores of
+// the gap start near 0. So at first, the gap has most of its weight on itself. Training moves only a part of
+// this weight to the noun.
+//
+// Why are all answers still right? b₂ contains the vector of the noun, multiplied by its weight. From this, the
+// linear layer only has to tell two answers apart.
 
 // ---- 3. Permutation equivariance --------------------------------------------------------------------------
 // Does the output of self-attention depend on the order of the tokens? To find out, we exchange two words.
@@ -155,8 +158,8 @@ void no_order(std::uint64_t seed, kit::Report& report) {
                  "outputs?",
                  {"the same two vectors, in the other order", "the same two vectors, in the same order",
                   "two new vectors, because each word has its neighbour on the other side"});
-  const Tensor before = self_attention(eye(2, f64), by_pencil());
-  const Tensor after = self_attention(tensor({{0, 1}, {1, 0}}, f64), by_pencil());
+  const Tensor before = self_attention(eye(2, f64), example_weights());
+  const Tensor after = self_attention(tensor({{0, 1}, {1, 0}}, f64), example_weights());
   kit::print_rows("b of \"run girls\"", after, 2);
   report.answer(swapped, 'a', largest(after - embedding(before, {1, 0})) < 1e-12,
                 "b_i is a sum over all tokens j, and the order of its terms does not matter. None of the "
@@ -169,28 +172,31 @@ void no_order(std::uint64_t seed, kit::Report& report) {
 // same three tokens, and nothing distinguishes the two orders. Lesson 17 adds positions.
 //
 // A GRU is not equivariant. The GRU in this test runs in both directions, so each state depends on the order
-// of all other tokens. The program applies each layer to twelve tokens and to the same tokens, shuffled. Then
-// it shuffles the first result and compares it with the second.
+// of all other tokens. The program applies each layer to twelve tokens, and then to the same tokens in another
+// order. It puts the first result into this order, too, and compares the two results.
 //
 // At seed 1, their largest difference is 6e-16 for self-attention and 0.75 for a GRU. The first number is
 // only a rounding error.
 
 // ---- 4. Marking tokens that occur twice -------------------------------------------------------------------
 // In this task, a sequence has 24 tokens. Each token is of one of 32 kinds, drawn at random. The model must
-// mark the tokens whose kind occurs *exactly twice* in the sequence. For example, in "c a c b b b", it must
-// mark both c, but neither a, which occurs once, nor b, which occurs three times. So every token must find
-// the others of its kind, anywhere in the sequence, and count them. A model that always answers "no" is right
-// for about 64 % of the tokens. This number is the *base rate*.
+// mark the tokens whose kind occurs *exactly twice* in the sequence:
 //
-// We concatenate the vector a of a token with the output b of self-attention. A small network computes the
-// answer from the result, [a; b].
+//     sequence     c   a   c   b   b   b        a occurs once, b three times
+//     marks        ×   ·   ×   ·   ·   ·
+//
+// So every token must find the others of its kind, anywhere in the sequence, and count them. A model that
+// marks no token at all is right for about 64 % of the tokens. This number is the *base rate*.
+//
+// Self-attention computes an output b for each token. We concatenate it with the token's vector a. From the
+// result, [a; b], a network of two linear layers computes the answer, "yes" or "no".
 //
 // For comparison, we compute b with a plain RNN or with a GRU, each in both directions. The RNN has 38 units
 // in each direction, and the GRU has 20. A linear layer maps their states to the 64 numbers of b. Each of
 // these two models has at least as many weights as the model with self-attention. All models are trained on
 // the same sequences for the same number of steps.
 
-void find_the_like(const kit::Options& options, kit::Report& report) {
+void mark_tokens(const kit::Options& options, kit::Report& report) {
   const kit::Question counting =
       report.ask("counting",
                  "The weights of a token add up to 1. How does the token's weight on its own kind (itself "
@@ -202,7 +208,7 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
       "The states of a GRU in both directions depend on all tokens. What part of the tokens does it mark correctly?",
       {"the same part as self-attention", "less than self-attention, but at least 75 %",
        "hardly more than the base rate"});
-  const Marked marked = mark_the_twice(options);
+  const Marked marked = train_markers(options);
   report.check_quoted("the base rate", marked.always_no, 64, 0.02, "%");
   report.at_least("self-attention: right", marked.self, 98, "%");
   report.at_most("RNN: points above the base rate", marked.rnn - marked.always_no, 5);
@@ -236,13 +242,16 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 // size stay within 5 points of the base rate. The GRU in the last row has 64 units in each direction. In the
 // same number of steps, it marks a few more tokens correctly. We did not test longer training.
 //
-// How can a softmax count? Suppose that the score is β for two tokens of the same kind, and 0 otherwise. If
-// the sequence has c tokens of a kind, each of them gives its kind the weight c e^β / (c e^β + 24 − c).
+// How can a softmax count? Suppose that the score is β for two tokens of the same kind, and 0 otherwise. A token
+// of a kind that occurs c times has the score β with c tokens, itself included, and 0 with the other 24 − c. So
+// its weight on the kind is
 //
-// With e^β = 17, this weight is 0.425 for c = 1. For c = 3, it is 0.708, and each of the three tokens gets
-// 0.236. So the weight on the kind tells how large c is. The small network sees b, which contains the value
-// of the kind multiplied by this weight. So it can compute c from a and b. If β were very large, the weight
-// would be close to 1 for every c, and the layer could not count.
+//     c e^β / (c e^β + 24 − c)          e^β = 17, c = 1:  17 / 40 = 0.425          c = 3:  51 / 72 = 0.708
+//
+// The weight on the kind grows with c, so it shows how large c is. (Each of the three tokens has a third of
+// 0.708, which is 0.236.) The small network sees a and b, and b contains the value of the kind multiplied by this
+// weight. So it can compute c. If β were very large, the weight would be close to 1 for every c, and the layer
+// could not count.
 //
 // At seed 1, the trained layer gives a kind that occurs 1 × a weight of 43.1 %. If it occurs 3 ×, the kind
 // gets 71.2 %, and each of its tokens 23.7 %. If we solve the formula for e^β, c = 1 and c = 3 give nearly
@@ -250,11 +259,13 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 //
 // At other seeds, e^β differs, but the weight on the kind always grows with its count.
 //
-// Without projections, β is |a|² / √d. An embedding starts with d = 64 numbers of variance 1, so β starts
-// near 64 / 8 = 8, and e^β is near 3000. That is too large for counting, so the embeddings must become
-// shorter first. After the same number of steps, the loss has only begun to fall, and the accuracy is hardly
-// above the base rate. With projections, W_Q and W_K start with independent random numbers. So the query and
-// the key of a token are nearly independent, and β starts near 0.
+// Why does the layer without projections not learn this? There, β is |a|² / √d. The d = 64 numbers of an
+// embedding start with variance 1, so β starts near 64 / 8 = 8, and e^β near 3000. That is too large for
+// counting, so the embeddings must become shorter first. After the same number of steps, the accuracy is hardly
+// above the base rate.
+//
+// With projections, W_Q and W_K start with independent random numbers. So the products of queries and keys start
+// near 0, also for two tokens of the same kind, and so does β.
 
 // ---- 5. Cost compared with a GRU --------------------------------------------------------------------------
 // How many multiplications does a sequence of n tokens of width d need? We count those of the forward pass.
@@ -265,10 +276,10 @@ void find_the_like(const kit::Options& options, kit::Report& report) {
 // the same number of multiplications if 2 n = 3 d. With d = 64, that is a sequence of 96 tokens. The backward
 // pass needs about twice as many multiplications in both layers, so it does not change this length.
 //
-// The program measures the time of the forward and the backward pass together. As the figure shows, the two
-// times are equal at a length other than 96. The reason is that the number of multiplications is not the
-// whole cost. Each step of a GRU must wait for the step before, and its products are small. Self-attention
-// consists of a few large products, which run at a higher speed (lesson 04).
+// The program measures the time of the forward and the backward pass together. In the printed table, the two
+// times are not equal at 96 tokens, but at a larger length. So the number of multiplications is not the whole
+// cost. Each step of a GRU must wait for the step before, and its products are small. Self-attention consists of
+// a few large products, which run at a higher speed (lesson 04).
 //
 // The path of the gradient differs, too. In a GRU, a gradient from the last token to the first passes through
 // all steps (lesson 09). In self-attention, it passes through one step only, because every token attends to
@@ -290,7 +301,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Permutation equivariance");
   no_order(options.seed, report);
   report.section("Marking tokens that occur twice");
-  find_the_like(options, report);
+  mark_tokens(options, report);
   report.section("Cost compared with a GRU");
   draw_costs(options);
 }

@@ -8,7 +8,8 @@
 //     p_1 of a corpus: one output of 4 words, all right, and one output of 16 words, of which 4 are right
 //
 // Two are about searches: the probability of the sentence that a greedy search finds, and of the sentence that
-// a beam of 2 finds. Here are the next words with their probabilities. If two are equal, the first is taken.
+// a beam of 2 finds. Here are the next words with their probabilities. Of two equally probable words, a
+// search takes the first.
 //
 //     <begin>: a .5, b .5     a: x .4, y .4, <end> .2     b: z 1     x, y, z: <end> 1
 //
@@ -86,7 +87,7 @@ double copied_word() {
 //   so the long sentence has a larger effect.
 // - return (4.0 + 4) / (4 + 16);  // counts are summed up first
 // + return (1 + 0.25) / 2;
-// wrong: Greedy search takes a, the first of two equal words, and cannot go back to b.
+// wrong: Greedy search takes a, the first of two equally probable words, and cannot go back to b.
 // - return 0.5 * 0.4;  // a, x, <end>
 // + return 0.5;
 // wrong: After a, the most probable next word is x with .4. <end> has only .2.

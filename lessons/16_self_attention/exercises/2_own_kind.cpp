@@ -56,8 +56,8 @@ double share_after_shuffle() {
 //   smaller if the kind occurs less often: this is how a softmax can count.
 // - return std::exp(2.0) / (std::exp(2.0) + 3);
 // + return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);
-// wrong: You gave the other a less weight because it is farther away. Self-attention knows no order. A score is
-//   the product of two tokens' vectors, at any distance.
+// wrong: You treated the last a like a token of another kind, because it is farther away now. Self-attention
+//   knows no order. A score is the product of two tokens' vectors, at any distance.
 // - return 1 - 2 / (2 * std::exp(2.0) + 2);
 // + return std::exp(2.0) / (std::exp(2.0) + 3);
 
