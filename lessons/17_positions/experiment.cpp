@@ -189,7 +189,7 @@ void draw_longer(const Table& table, const kit::Options& options) {
   kit::show_text(kit::text(two, kit::Terminal::of(1)), options.out / "maps.svg");
 }
 
-void judge_longer(const Table& table, kit::Report& report) {
+void check_longer(const Table& table, kit::Report& report) {
   for (const char* name : {"sinusoidal", "learned"}) {
     const std::vector<double>& right = table[name].shift_32;
     report.at_least(fmt::format("{}: shift at 32, positions 0 to 15", name),

@@ -34,7 +34,7 @@ Table train_all(const kit::Options& options, kit::Report& report);
 /// Prints the accuracy at length 32. Draws table.svg, places.svg and maps.svg.
 void draw_longer(const Table& table, const kit::Options& options);
 /// Checks the shift at length 32 for all schemes about which the chapter makes a claim.
-void judge_longer(const Table& table, kit::Report& report);
+void check_longer(const Table& table, kit::Report& report);
 
 /// Returns the highest accuracy without order, in per cent: that of always naming the most frequent symbol at
 /// the other positions.

@@ -25,13 +25,13 @@ std::vector<std::string> counted(Size count) {
 
 using Attend = std::function<Tensor(const Tensor& x, const Head& head)>;
 
-Head open(MultiHeadAttention& layer) {
+Head unpack(MultiHeadAttention& layer) {
   Head head{layer.query.weight, layer.key.weight, layer.value.weight, layer.output.weight};
-  const PairPositions* told = layer.attention.positions() ? &*layer.attention.positions() : nullptr;
-  head.shaw = dynamic_cast<const ShawPositions*>(told);
-  head.t5 = dynamic_cast<const BucketPositions*>(told);
-  head.alibi = dynamic_cast<const AlibiPositions*>(told) != nullptr;
-  head.rotary = dynamic_cast<const RotaryPositions*>(told) != nullptr;
+  const PairPositions* positions = layer.attention.positions() ? &*layer.attention.positions() : nullptr;
+  head.shaw = dynamic_cast<const ShawPositions*>(positions);
+  head.t5 = dynamic_cast<const BucketPositions*>(positions);
+  head.alibi = dynamic_cast<const AlibiPositions*>(positions) != nullptr;
+  head.rotary = dynamic_cast<const RotaryPositions*>(positions) != nullptr;
   return head;
 }
 
@@ -39,7 +39,7 @@ void check_scheme(const char* name, const PositionScheme& scheme, const Attend& 
                   kit::Report& report) {
   MultiHeadAttention layer({.width = 6, .heads = 1, .bias = Bias::no, .attend = {.positions = scheme}});
   layer.initialise(seed, f64);
-  const Head head = open(layer);
+  const Head head = unpack(layer);
   const Tensor x = variable(random_normal({2, 7, 6}, seed, f64), "x");
   std::vector<Tensor> leaves = layer.parameters();
   leaves.push_back(x);
@@ -65,7 +65,7 @@ void check_buckets(kit::Report& report) {
 
 }  // namespace
 
-Size within_reach(Size distance) { return std::clamp(distance, -kReach, kReach) + kReach; }
+Size clipped_row(Size distance) { return std::clamp(distance, -kReach, kReach) + kReach; }
 
 Size bucket_of(Size distance, Size buckets, Size farthest) {
   const Size side = buckets / 2, single = side / 2, far = std::abs(distance), first = distance > 0 ? side : 0;
@@ -78,20 +78,20 @@ Size bucket_of(Size distance, Size buckets, Size farthest) {
 Size bucket(Size distance) { return bucket_of(distance, kBuckets, kFarthest); }
 
 void check_sinusoids(const std::function<Tensor(Size, Size)>& table_of, const Angles& angles,
-                     const Turned& turned, const kit::Options& options, kit::Report& report) {
+                     const Rotate& rotate, const kit::Options& options, kit::Report& report) {
   constexpr Size kPlaces = 32, kWide = 32;
   const Tensor table = table_of(kPlaces, kWide);
   report.check("nn/'s sinusoids are equal, to 1e-12",
                kit::largest(table - sinusoids(0, kPlaces, kWide, f64)) < 1e-12);
   const Tensor pairs = reshape(table, {kPlaces, kWide / 2, 2});
   const Tensor hands = concat({select(pairs, 2, 1), select(pairs, 2, 0)}, 1);  // all cosines, then all sines
-  const Tensor on = turned(slice(hands, 0, 0, kPlaces - 3), select(angles(4, kWide), 0, 3));
+  const Tensor on = rotate(slice(hands, 0, 0, kPlaces - 3), select(angles(4, kWide), 0, 3));
   report.check("three positions on: one rotation for all positions",
                kit::largest(on - slice(hands, 0, 3, kPlaces)) < 1e-12);
-  const Tensor meet = matmul(table, transpose(table));
+  const Tensor products = matmul(table, transpose(table));
   report.check("PE[p] · PE[q] depends only on p − q",
-               kit::largest(slice(slice(meet, 0, 3, kPlaces), 1, 3, kPlaces) -
-                            slice(slice(meet, 0, 0, kPlaces - 3), 1, 0, kPlaces - 3)) < 1e-12);
+               kit::largest(slice(slice(products, 0, 3, kPlaces), 1, 3, kPlaces) -
+                            slice(slice(products, 0, 0, kPlaces - 3), 1, 0, kPlaces - 3)) < 1e-12);
   kit::Heatmap map{"Sines of 16 hands at 32 positions", counted(kWide / 2), counted(kPlaces),
                    select(pairs, 2, 0).to_vector()};
   map.least = -1;
@@ -99,7 +99,7 @@ void check_sinusoids(const std::function<Tensor(Size, Size)>& table_of, const An
   kit::show(map, options.out / "sinusoids.svg");
 }
 
-void check_schemes(const Attend& attend, const Angles& angles, const Turned& turned, std::uint64_t seed,
+void check_schemes(const Attend& attend, const Angles& angles, const Rotate& rotate, std::uint64_t seed,
                    kit::Report& report) {
   check_scheme("none", no_positions(), attend, seed, report);
   check_scheme("Shaw", shaw(kReach), attend, seed, report);
@@ -108,7 +108,7 @@ void check_schemes(const Attend& attend, const Angles& angles, const Turned& tur
   check_scheme("rotary", rotary(), attend, seed, report);
   // With the same query and the same key at all positions, a score depends only on the distance of the pair.
   const auto everywhere = [&](std::uint64_t stream) {
-    return turned(expand(random_normal({1, 6}, stream, f64), {12, 6}), angles(12, 6));
+    return rotate(expand(random_normal({1, 6}, stream, f64), {12, 6}), angles(12, 6));
   };
   const Tensor scores = matmul(everywhere(seed), transpose(everywhere(seed + 1)));
   report.check("rotary: equal scores after moving both by seven",

@@ -21,7 +21,7 @@ struct Head {
 
 /// Shaw's r in the checks, and the row of a distance. Farther distances count as −r or r.
 inline constexpr Size kReach = 2;
-Size within_reach(Size distance);
+Size clipped_row(Size distance);
 
 /// Returns T5's bucket of a distance, key − query. Half of the buckets are for keys to the left. In each half,
 /// one half of the buckets is for the nearest distances, with a separate bucket for each. The other buckets
@@ -33,16 +33,16 @@ inline constexpr Size kBuckets = 8, kFarthest = 6;
 Size bucket(Size distance);
 
 using Angles = std::function<Tensor(Size places, Size width)>;
-using Turned = std::function<Tensor(const Tensor& x, const Tensor& angle)>;
+using Rotate = std::function<Tensor(const Tensor& x, const Tensor& angle)>;
 
 /// Checks the chapter's table. It must equal nn/'s; one rotation must lead three positions on from every
 /// position; and PE[p] · PE[q] must depend only on p − q. Draws the table to sinusoids.svg.
 void check_sinusoids(const std::function<Tensor(Size places, Size width)>& table, const Angles& angles,
-                     const Turned& turned, const kit::Options& options, kit::Report& report);
+                     const Rotate& rotate, const kit::Options& options, kit::Report& report);
 
 /// Checks the chapter's head with each scheme against nn/'s. Checks that with rotary, a query and a key moved
 /// by seven positions have the same score, and that nn/'s buckets equal the chapter's. Prints the buckets.
 void check_schemes(const std::function<Tensor(const Tensor& x, const Head& head)>& attend,
-                   const Angles& angles, const Turned& turned, std::uint64_t seed, kit::Report& report);
+                   const Angles& angles, const Rotate& rotate, std::uint64_t seed, kit::Report& report);
 
 }  // namespace tapestry::lesson17

@@ -29,11 +29,12 @@ Right count(const Answerer& model, const kit::TwoQuestions& test) {
           kit::percent_rows_equal(written, test.answers)};
 }
 
-Right train(Answerer& model, const std::string& name, const kit::Options& options, Filmed* filmed = nullptr) {
+Right train(Answerer& model, const std::string& name, const kit::Options& options,
+            MapRecorder* recorder = nullptr) {
   const Size batch = options.smoke ? 16 : 128;
   model.initialise(options.seed);
   const auto look = [&](Size step) {
-    if (filmed) filmed->after(step, model);
+    if (recorder) recorder->after(step, model);
   };
   look(0);
   kit::train(model,
@@ -50,7 +51,7 @@ Right train(Answerer& model, const std::string& name, const kit::Options& option
   return count(model, test_questions(options));
 }
 
-void print_looks(const Answerer& model, const kit::TwoQuestions& test) {
+void print_weights(const Answerer& model, const kit::TwoQuestions& test) {
   const Tensor weights = weights_for(model, test), places = one_hot(test.places, kit::kListPairs);
   const Tensor on = 100 * mean(matmul(weights, transpose(places)), {0});  // (H, 2)
   for (Size head = 0; head < on.size(0); ++head) {
@@ -119,14 +120,14 @@ Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::
   Compared compared;
   kit::Bars bars{"Both digits right, by the number of heads at equal cost", "% of questions", {}, {}};
   bars.level = {99, "target for 2 to 16 heads"};
-  Filmed filmed(options);
+  MapRecorder recorder(options);
   for (const Size heads : {1, 2, 4, 8, 16, 64}) {
     Answerer& model =
         compared.models.try_emplace(heads, MultiHeadOptions{.width = kWidth, .heads = heads}).first->second;
     compared.right[heads] =
-        train(model, fmt::format("heads: {}", heads), options, heads <= 4 ? &filmed : nullptr);
+        train(model, fmt::format("heads: {}", heads), options, heads <= 4 ? &recorder : nullptr);
   }
-  compared.maps = filmed.series();
+  compared.maps = recorder.series();
   Answerer wrong({.width = kWidth, .heads = 4}, &by_hand);
   compared.reshaped = train(wrong, "heads: 4, split by a reshape", options);
 
@@ -152,14 +153,14 @@ Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::
   return compared;
 }
 
-void show_looks(const Compared& compared, const kit::Options& options) {
+void show_weights(const Compared& compared, const kit::Options& options) {
   const kit::TwoQuestions test = test_questions(options);
-  for (const Size heads : {1, 2, 4}) print_looks(compared.models.at(heads), test);
-  draw_looks(compared.models.at(4), options);
+  for (const Size heads : {1, 2, 4}) print_weights(compared.models.at(heads), test);
+  draw_weights(compared.models.at(4), options);
   kit::save(compared.maps, options.out / "two_questions_over_training.json");
 }
 
-Left take_out(const Compared& compared, const kit::Options& options, kit::Report& report) {
+Ablated ablate(const Compared& compared, const kit::Options& options, kit::Report& report) {
   const kit::TwoQuestions test = test_questions(options);
   const Answerer& two = compared.models.at(2);
   Right a = without(two, 0, test), b = without(two, 1, test);

@@ -49,15 +49,15 @@ Compared compare_heads(const ByHand& by_hand, const kit::Options& options, kit::
 /// Prints each head's mean weight on the first key, on the second, and elsewhere, for models with 1, 2 and 4
 /// heads. Draws three questions about one list in head_grid.svg, and saves the heads during training in
 /// two_questions_over_training.json.
-void show_looks(const Compared& compared, const kit::Options& options);
+void show_weights(const Compared& compared, const kit::Options& options);
 
 /// Percentage of right digits when one of two heads is removed.
-struct Left {
+struct Ablated {
   double lost = 0;  ///< the digit of the removed head; the larger value of the two cases
   double kept = 0;  ///< the other digit; the smaller value of the two cases
 };
 /// Sets a head's block of W^O to zeros: for two heads, with targets, and for four, in ablation.svg.
-Left take_out(const Compared& compared, const kit::Options& options, kit::Report& report);
+Ablated ablate(const Compared& compared, const kit::Options& options, kit::Report& report);
 
 /// Trains models with shared keys and prints a table of the memory that each token needs. `bytes` computes it
 /// for one layer, and the tensors of a KeyValueCache are counted for comparison. Returns the GiB, counted in

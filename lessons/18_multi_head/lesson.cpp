@@ -2,12 +2,12 @@
 //
 // 20 minutes to read, 40 seconds to run. Needs lessons 06 to 08 (queries, keys, values; masks; the scale √d)
 // and 16 (projections). Afterwards you can split attention into heads and merge them again. You can also find a
-// splitting mistake that raises no shape error, measure which head does which work, and compute how much memory
-// the heads need when a model generates text.
+// mistake in a split that raises no shape error, and measure what each head does. And you can compute how much
+// memory the heads need when a model generates text.
 //
 // Attention gives each query one row of weights, and the row sums to 1. Suppose that a token needs two pieces
-// of information, which are stored at two different tokens. Then its result is a mixture of both values,
-// about half of each. Can the model still tell which half came from which token?
+// of information, which are stored at two different tokens. If both tokens get half of the weight, the result
+// is the mean of their two values. Can the model still tell which value came from which token?
 
 #include <algorithm>
 #include <cmath>
@@ -24,11 +24,11 @@ namespace {
 
 // ---- 1. Two heads by hand ---------------------------------------------------------------------------------
 // Two tokens have the keys k₁ = (1 0 1 0) and k₂ = (0 1 0 1). Their values are the same vectors as their keys.
-// One token sends the query q = (4 0 0 4). As in lesson 08, a score is q · k / √d. Here d = 4:
+// A third token has the query q = (4 0 0 4). As in lesson 08, a score is q · k / √d. Here d = 4:
 //
 //     q · k₁ = 4, q · k₂ = 4      scores 2, 2      weights 0.5, 0.5      result (0.5 0.5 0.5 0.5)
 //
-// Now we cut q, k and v in the middle. Each half becomes a separate attention, called a *head*, with d = 2:
+// Now we cut q, k and v in the middle. Each half gets a separate attention, called a *head*, with d = 2:
 //
 //     left     (4 0) · (1 0) = 4, (4 0) · (0 1) = 0      scores 2.828, 0      weights 0.944, 0.056
 //     right    (0 4) · (1 0) = 0, (0 4) · (0 1) = 4      scores 0, 2.828      weights 0.056, 0.944
@@ -36,12 +36,13 @@ namespace {
 // (e^2.828 is 16.92, and 16.92 / 17.92 is 0.944.) The results of the two heads are concatenated: (0.944 0.056
 // 0.056 0.944). Its left half comes mostly from the first token, and its right half mostly from the second.
 //
-// Now exchange the two halves of the query: q = (0 4 4 0). With two heads the result becomes (0.056 0.944 0.944
-// 0.056). With one head the result is the same as before, so a single head cannot tell these two queries apart.
+// Now exchange the two halves of the query: q = (0 4 4 0). With two heads, the result becomes (0.056 0.944 0.944
+// 0.056). With one head, the result is the same as before. So a single head gives the same answer to these two
+// different queries, and two heads give different answers.
 //
-// For T tokens, we number the heads from 0. Head i gets the columns i · d to (i + 1) · d − 1 of every token's
-// row. The code splits the last axis into (H, d) and then exchanges H with T. After that, H is one more batch
-// axis, and attention is computed as before.
+// For T tokens and H heads, the first head gets the first d columns of every token's row, the second head the
+// next d columns, and so on. The code splits the last axis into (H, d) and then exchanges H with T. After that, H
+// is one more batch axis, and attention is computed as before.
 
 /// (B, T, H · d) → (B, H, T, d)
 Tensor split_heads(const Tensor& x, Size heads) {
@@ -52,17 +53,17 @@ Tensor merge_heads(const Tensor& x) {
   return reshape(transpose(x, 1, 2), {x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 /// q (B, H, Tq, d_k), k (B, H, Tk, d_k), v (B, H, Tk, d_v) → (B, H, Tq, d_v)
-Tensor in_each_head(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+Tensor attend_per_head(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(-1)));
   // A mask (B, Tq, Tk) has no axis for heads. It gets one of size 1, which broadcasts over the heads.
   return matmul(mask.defined() ? masked_softmax(scores, mask.unsqueeze(1)) : softmax(scores, -1), v);
 }
 
-void pencil(kit::Report& report) {
+void two_heads(kit::Report& report) {
   const Tensor list = tensor({{{1, 0, 1, 0}, {0, 1, 0, 1}}}, DType::f64), k = split_heads(list, 2);
   const Tensor q = tensor({{{4, 0, 0, 4}, {0, 4, 4, 0}}}, DType::f64);  // both queries
-  const auto one = in_each_head(q, list, list, {}).to_vector();
-  const auto two = merge_heads(in_each_head(split_heads(q, 2), k, k, {})).to_vector();
+  const auto one = attend_per_head(q, list, list, {}).to_vector();
+  const auto two = merge_heads(attend_per_head(split_heads(q, 2), k, k, {})).to_vector();
   const double score = 4 / std::sqrt(2.0), e = std::exp(score);
   kit::check_worked_example(report, "scores and weights", {{score, 2.828}, {e, 16.92}, {e + 1, 17.92}});
   kit::check_worked_example(report, "results of one head and of two",
@@ -81,14 +82,18 @@ void pencil(kit::Report& report) {
 // The matrices of all heads are stored as one: W^Q (H · d_k, width) holds W_1^Q in its first d_k rows, W_2^Q in
 // the next d_k, and so on. So one large product computes the queries of all heads. With d_k = d_v = width / H,
 // the number of weights does not depend on H.
+//
+// Before we write this layer, here is a split that many people write first. It has the right shape and is wrong.
+// The question of this section shows which numbers it gives to a head.
 
 /// A common mistake: it reshapes (B, T, H · d) to (B, H, T, d) directly.
 Tensor split_wrongly(const Tensor& x, Size heads) {
   return reshape(x, {x.size(0), heads, x.size(1), x.size(2) / heads});
 }
 
-/// (B, G, T, d) → (B, H, T, d). Repeats each of the G heads H / G times in a row. Until section 5, G is H.
-Tensor serve(const Tensor& x, Size heads) {
+/// (B, G, T, d) → (B, H, T, d). Repeats each of the G heads of keys or values H / G times in a row. Until section
+/// 5, G is H, and nothing is repeated.
+Tensor repeat_kv(const Tensor& x, Size heads) {
   const Size batch = x.size(0), groups = x.size(1), each = heads / groups, time = x.size(2), d = x.size(3);
   return reshape(expand(unsqueeze(x, 2), {batch, groups, each, time, d}), {batch, heads, time, d});
 }
@@ -99,7 +104,7 @@ Tensor multi_head(const MultiHeadAttention& layer, const Tensor& queries, const 
   const Size heads = layer.options().heads, groups = layer.options().key_heads;
   const Tensor q = split(layer.query(queries), heads), k = split(layer.key(keys), groups);
   const Tensor v = split(layer.value(values), groups);
-  return layer.output(merge_heads(in_each_head(q, serve(k, heads), serve(v, heads), mask)));
+  return layer.output(merge_heads(attend_per_head(q, repeat_kv(k, heads), repeat_kv(v, heads), mask)));
 }
 constexpr ByHand kByHand{multi_head, split_heads, merge_heads, split_wrongly};
 
@@ -118,15 +123,16 @@ void split_and_merge(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Two questions at once -----------------------------------------------------------------------------
-// A list has twelve tokens. Each token is a key (one of 32) and a digit. Then one token, the question, asks for
-// two of the keys in a given order. The answer is the digits of these two keys, in the same order:
+// A list has twelve tokens. Each token is a letter (one of 32) and a digit, like an entry of a dictionary with a
+// key and a value. So we call the letter its key. Then one more token, the question, asks for two of the keys in
+// a given order. The answer is the digits of these two keys, in the same order:
 //
 //     list  k3 c0 P7 a7 …        question  c, k        answer  0, 3
 //
 // We train layers with 1 to 64 heads on this task. All layers are 64 numbers wide, so d_k is 64 with one head,
-// 32 with two, and 1 with 64 heads. All layers have the same number of weights and of multiplications in their
-// matrix products. Only the softmaxes cost more with more heads, because each head has one row of weights per
-// query.
+// 32 with two, and 1 with 64 heads. All layers have the same number of weights, and their matrix products need
+// the same number of multiplications. Only the softmaxes cost more with more heads, because each head has one
+// row of weights per query.
 
 Compared two_questions(const kit::Options& options, kit::Report& report) {
   const kit::Question one = report.ask(
@@ -155,50 +161,58 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
 //
 // At other seeds, one head may prefer the first digit to the second, but it never gives both.
 //
-// Too many heads fail as well. With d_k = 1, the score is a product of two numbers, so a head's largest
-// weight is always on the largest or on the smallest key. Such a head cannot select one key of 32, and all 64
-// heads together solve only a part of the task.
+// With one head, the token with the largest weight is the same for both digits (section 4). The layer answers the
+// digit of this token, and rarely the other one.
+//
+// Too many heads fail as well. With d_k = 1, the query and the key vector of a token are single numbers, and the
+// score is their product. So a head's largest weight is always on the token with the largest or with the smallest
+// of these numbers. Such a head cannot select one of 32 letters, and all 64 heads together solve only a part of
+// the task.
 //
 // The heads that were split by a reshape also learn a part of the task, and no error is raised. A loss that
 // falls does not prove that the split is right.
 
 // ---- 4. Remove a head to find its function ----------------------------------------------------------------
-// No label says which head belongs to which question. The weights of a head show which tokens it attended to,
-// but they do not show whether that mattered for the answer. To measure that, we remove the head.
+// The training data does not say which head should answer which question. The weights of a head show which tokens
+// it attended to, but they do not show whether that mattered for the answer. To measure that, we remove the head.
+// This is called an *ablation*.
 //
 // W^O consists of H blocks of columns, one per head. So the result of the layer is a sum over the heads,
 // Σ_i head_i W_i^Oᵀ. If we set W_i^O to zeros, head i no longer contributes. The model is not trained again.
 
-void take_heads_out(const Compared& compared, const kit::Options& options, kit::Report& report) {
+void remove_heads(const Compared& compared, const kit::Options& options, kit::Report& report) {
   const kit::Question out = report.ask(
       "one of two heads taken out",
       "We remove one of two heads. How many of the two digits does the layer still answer correctly?",
       {"one digit, about as often as before", "both digits, each less often than before",
        "neither of the digits"});
-  const Left left = take_out(compared, options, report);
-  report.answer(out, 'a', left.lost <= 30 && left.kept >= 95, "Each head serves one of the two questions.");
-  show_looks(compared, options);
+  const Ablated ablated = ablate(compared, options, report);
+  report.answer(out, 'a', ablated.lost <= 30 && ablated.kept >= 95,
+                "Each head serves one of the two questions.");
+  show_weights(compared, options);
 }
 
-// At seed 1, these rows show the weights of the question token:
+// At seed 1, these rows show the mean weights of the question token, for one head and for two:
 //
 //     head 1 of 1:  26.2 % on the first key,  54.2 % on the second,  19.6 % elsewhere
 //     head 1 of 2:   0.2 % on the first key,  96.5 % on the second,   3.2 % elsewhere
 //     head 2 of 2:  96.1 % on the first key,   0.4 % on the second,   3.5 % elsewhere
 //
-// With two heads, each head has taken one of the two questions. At other seeds, the two heads may have
-// exchanged their questions.
+// With two heads, each head finds one of the two keys. At other seeds, the two heads may have exchanged their
+// keys.
 
 // ---- 5. Sharing keys --------------------------------------------------------------------------------------
 // A model that generates text stores the keys and values of all tokens so far in its *cache* (lesson 20). For
-// every new token it needs all of them again. A query, in contrast, is used only once.
+// every new token it needs all of them again. So the cache needs memory, which grows with the text. A query, in
+// contrast, is used only once and not stored.
 //
-// Therefore we can use only G heads of keys and values, where G divides H. Then H / G neighbouring heads of
-// queries share one head of keys and values (serve() in section 2). With 1 < G < H this is *grouped-query*
-// attention (Ainslie and others 2023), and with G = 1 it is *multi-query* attention (Shazeer 2019).
+// To save memory, a layer can have fewer heads of keys and values than of queries: only G, where G divides H.
+// Then H / G neighbouring heads of queries share one head of keys and values (repeat_kv() in section 2). With
+// 1 < G < H, this is *grouped-query* attention (Ainslie and others 2023). With G = 1, it is *multi-query*
+// attention (Shazeer 2019).
 
-/// Returns the bytes that a cache holds for a token in one layer: G keys and G values in f32, 4 bytes a number.
-double bytes_a_token(const MultiHeadOptions& of) {
+/// Returns the bytes that a cache holds for a token in one layer: G keys and G values in f32, 4 bytes per number.
+double bytes_per_token(const MultiHeadOptions& of) {
   return 4 * static_cast<double>(of.key_heads * (of.head_width + of.value_head_width));
 }
 
@@ -208,29 +222,32 @@ void sharing(const Compared& compared, const kit::Options& options, kit::Report&
       "A model has 32 layers of 32 heads each, with d_k = d_v = 128. How much memory do the keys and values of "
       "8,192 tokens need in f32?",
       {"about 250 MiB", "about 8 GiB", "about 250 GiB"});
-  const double gib = share_keys(compared, bytes_a_token, options, report);
+  const double gib = share_keys(compared, bytes_per_token, options, report);
   report.answer(cache, 'b', gib == 8,
                 "A token needs 32 KiB in each layer, so 1 MiB in 32 layers. With 8 heads of keys and values "
                 "instead of 32, the cache needs a quarter of that.");
 }
 
-// What to remember. One row of weights gives one mixture. Several heads ask several questions and keep the
-// answers apart. Split heads by a reshape of the last axis and a transpose, never by a reshape alone. A model
-// that generates text stores G · (d_k + d_v) numbers per token and layer, and heads of queries can share keys
-// and values to make G smaller.
+// At seed 1, four heads of queries answer both digits in 100 % of the questions, with 4 heads of keys and
+// values and with 2. The cache needs 512 bytes per token with 4 of them, and 256 bytes with 2.
+
+// What to remember. One row of weights gives one weighted mean. Several heads compute several means, and the
+// layer keeps them apart. Split heads by a reshape of the last axis and a transpose, never by a reshape alone. A
+// model that generates text stores G · (d_k + d_v) numbers per token and layer, and heads of queries can share
+// keys and values to make G smaller.
 //
 // Exercises: lessons/practise 18 (find the mistake in a split; grouped-query attention; count the weights of
 // heads; multi-head attention for your engine; two answers from a small cache).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("Two heads by hand");
-  pencil(report);
+  two_heads(report);
   report.section("Split, attend, merge");
   split_and_merge(options.seed, report);
   report.section("Two questions at once");
   const Compared compared = two_questions(options, report);
   report.section("Remove a head to find its function");
-  take_heads_out(compared, options, report);
+  remove_heads(compared, options, report);
   report.section("Sharing keys");
   sharing(compared, options, report);
 }

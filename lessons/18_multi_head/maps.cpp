@@ -64,7 +64,7 @@ Tensor weights_for(const Answerer& model, const kit::TwoQuestions& asked) {
   return squeeze(recorder.weights().front(), 2);
 }
 
-void draw_looks(const Answerer& model, const kit::Options& options) {
+void draw_weights(const Answerer& model, const kit::Options& options) {
   const kit::TwoQuestions shown = one_list(3, options);
   const Tensor weights = weights_for(model, shown);
   kit::Heatmap map{"Attention weights of four heads: three questions, one list", names_of(shown)};
@@ -83,12 +83,12 @@ void draw_looks(const Answerer& model, const kit::Options& options) {
   kit::show(map, options.out / "head_grid.svg");
 }
 
-Filmed::Filmed(const kit::Options& options)
+MapRecorder::MapRecorder(const kit::Options& options)
     : asked_(all_keys(options)),
-      film_(series_of_heads(asked_), options.steps, {0, 0.05, 0.1, 0.2, 0.3, 0.5, 1}) {}
+      recorder_(series_of_heads(asked_), options.steps, {0, 0.05, 0.1, 0.2, 0.3, 0.5, 1}) {}
 
-void Filmed::after(Size step, const Answerer& model) {
-  film_.after(step, [&] {
+void MapRecorder::after(Size step, const Answerer& model) {
+  recorder_.after(step, [&] {
     const Tensor weights = weights_for(model, asked_);
     std::vector<std::vector<double>> maps;
     for (Size head = 0; head < weights.size(1); ++head) maps.push_back(select(weights, 1, head).to_vector());

@@ -9,24 +9,24 @@ namespace tapestry::lesson18 {
 Tensor weights_for(const Answerer& model, const kit::TwoQuestions& asked);
 
 /// Draws three questions about one list in head_grid.svg.
-void draw_looks(const Answerer& model, const kit::Options& options);
+void draw_weights(const Answerer& model, const kit::Options& options);
 
 /// Records the weights of the models with 1, 2 and 4 heads, which are trained in this order, at several steps
 /// of their training. A map has twelve questions about one list. Question i asks first for key i, and then for
 /// the key five places after it. So a head that attends to the first key draws a diagonal, and a head that
 /// attends to the second key draws a shifted diagonal.
-class Filmed {
+class MapRecorder {
  public:
-  explicit Filmed(const kit::Options& options);
+  explicit MapRecorder(const kit::Options& options);
 
   /// Runs before a model's training as step 0, and after each step.
   void after(Size step, const Answerer& model);
   /// Returns the maps by step and head.
-  kit::MapSeries series() const { return film_.series(); }
+  kit::MapSeries series() const { return recorder_.series(); }
 
  private:
   kit::TwoQuestions asked_;
-  kit::TrainingRecorder film_;
+  kit::TrainingRecorder recorder_;
 };
 
 }  // namespace tapestry::lesson18

@@ -12,7 +12,7 @@
 // write the scores of q (n, d) and k (n, d), which are (n, n). Positions begin at 0.
 #include "lessons/grader/answer.hpp"
 
-Tensor turned_by_place(const Tensor& x) {
+Tensor rotate_rows(const Tensor& x) {
   //[ about eight lines
   //: return not_written_yet();
   const Size n = x.size(0), half = x.size(1) / 2;
@@ -33,7 +33,7 @@ Tensor rotary_scores(const Tensor& q, const Tensor& k) {
   //[ one or two lines
   //: return not_written_yet();
   const double root = std::sqrt(static_cast<double>(q.size(1)));
-  const Tensor products = matmul(turned_by_place(q), transpose(turned_by_place(k)));  // depends only on j − i
+  const Tensor products = matmul(rotate_rows(q), transpose(rotate_rows(k)));  // depends only on j − i
   return products / root;
   //]
 }
@@ -46,8 +46,8 @@ Tensor rotary_scores(const Tensor& q, const Tensor& k) {
 //
 // wrong: You turned only the queries. Then the score depends on the query's position, not on the distance. If
 //   you move query and key by seven positions, the score changes.
-// - const Tensor products = matmul(turned_by_place(q), transpose(turned_by_place(k)));
-// + const Tensor products = matmul(turned_by_place(q), transpose(k));
+// - const Tensor products = matmul(rotate_rows(q), transpose(rotate_rows(k)));
+// + const Tensor products = matmul(rotate_rows(q), transpose(k));
 // wrong: You paired the components 2i and 2i + 1, which are neighbours. Some models do this, but here component
 //   i of the first half is paired with component i of the second half.
 // - const Tensor a = slice(x, 1, 0, half), b = slice(x, 1, half, 2 * half);
@@ -124,12 +124,12 @@ void judge(Judge& judge) {
   judge.claim("turns the second of two rows of width 4 and keeps the first", [&] {
     const Tensor x = tensor({{1, 2, 3, 4}, {1, 2, 3, 4}}, DType::f64);
     judge.example("the row 1, 2, 3, 4 at the positions 0 and 1");
-    judge.same(turned_by_place(x), turned_one_by_one(x), "the turned rows");
+    judge.same(rotate_rows(x), turned_one_by_one(x), "the turned rows");
   });
   judge.claim("turns rows for other sizes", [&] {
     judge.each_size({{"places", 1, 6}, {"d / 2", 1, 4}}, [&](const Sizes& n) {
       const Tensor x = judge.normal({n[0], 2 * n[1]});
-      judge.same(turned_by_place(x), turned_one_by_one(x), "the turned rows");
+      judge.same(rotate_rows(x), turned_one_by_one(x), "the turned rows");
     });
   });
   judge.claim("computes the scores of turned queries and keys", [&] {

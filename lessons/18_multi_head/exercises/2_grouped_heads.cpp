@@ -14,14 +14,14 @@ Tensor attend_in_groups(const Tensor& q, const Tensor& k, const Tensor& v) {
   //[ about seven lines
   //: return not_written_yet();
   const Size batch = q.size(0), heads = q.size(1), groups = k.size(1), each = heads / groups;
-  const auto serve = [&](const Tensor& x) {  // (B, G, Tk, …) → (B, H, Tk, …)
+  const auto repeat_kv = [&](const Tensor& x) {  // (B, G, Tk, …) → (B, H, Tk, …)
     const Dims wide = {batch, groups, each, x.size(2), x.size(3)};
     const Tensor repeated = expand(unsqueeze(x, 2), wide);  // each group `each` times in a row
     return reshape(repeated, {batch, heads, x.size(2), x.size(3)});
   };
   const double root = std::sqrt(static_cast<double>(q.size(3)));
-  const Tensor scores = matmul(q, transpose(serve(k))) / root;  // (B, H, Tq, Tk)
-  return matmul(softmax(scores, -1), serve(v));                 // (B, H, Tq, d_v)
+  const Tensor scores = matmul(q, transpose(repeat_kv(k))) / root;  // (B, H, Tq, Tk)
+  return matmul(softmax(scores, -1), repeat_kv(v));                 // (B, H, Tq, d_v)
   //]
 }
 
@@ -45,13 +45,13 @@ Tensor attend_in_groups(const Tensor& q, const Tensor& k, const Tensor& v) {
 // + const Tensor repeated = expand(unsqueeze(slice(x, 1, 0, 1), 2), wide);
 // wrong: The keys come from group ⌊h / (H / G)⌋, but the values come from group h % G. The weights computed
 //   with a group's keys must average the values of the same group.
-// - return matmul(softmax(scores, -1), serve(v));
+// - return matmul(softmax(scores, -1), repeat_kv(v));
 // + const Dims other = {batch, each, groups, v.size(2), v.size(3)};
 // + const Tensor values = reshape(expand(unsqueeze(v, 1), other), {batch, heads, v.size(2), v.size(3)});
 // + return matmul(softmax(scores, -1), values);
 // wrong: The scale is missing. With shared keys, too, a score is a sum of d products, so divide by √d.
-// - const Tensor scores = matmul(q, transpose(serve(k))) / root;
-// + const Tensor scores = matmul(q, transpose(serve(k)));
+// - const Tensor scores = matmul(q, transpose(repeat_kv(k))) / root;
+// + const Tensor scores = matmul(q, transpose(repeat_kv(k)));
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"

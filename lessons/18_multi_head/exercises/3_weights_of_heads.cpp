@@ -4,10 +4,13 @@
 // A MultiHeadAttention layer of width 64, with biases, has the matrices W^Q, W^K, W^V and W^O. Predict its
 // number of parameters, biases included, in four cases:
 //
-//     8 heads        1 head        8 heads of queries and 2 of keys and values        8 heads with d_k = d_v = 16
+//     8 heads
+//     1 head
+//     8 heads of queries and 2 heads of keys and values
+//     8 heads with d_k = d_v = 16
 //
-// Where d_k and d_v are not given, they are 64 / heads of queries. The judge constructs the layers and counts
-// their parameters.
+// Where d_k and d_v are not given, they are 64, divided by the number of heads of queries. The judge constructs
+// the layers and counts their parameters.
 #include "lessons/grader/answer.hpp"
 
 double with_eight_heads() {
