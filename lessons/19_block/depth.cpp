@@ -22,7 +22,7 @@ struct Depth {
   std::vector<double> gradient;  // of each block's query and key weights
 };
 
-Depth look_into(const Parts& parts, const kit::Options& options) {
+Depth measure_blocks(const Parts& parts, const kit::Options& options) {
   Reader model(kDeep, parts);
   model.initialise(options.seed, DType::f64);
   const Cards cards = kit::deal_cards(kit::Random(options.seed), batch_of(options));
@@ -89,7 +89,7 @@ double largest_rate(const kit::Series& series, double learns) {
 
 }  // namespace
 
-double look_into_depth(const kit::Options& options, kit::Report& report) {
+double measure_depth(const kit::Options& options, kit::Report& report) {
   kit::Chart chart{"Gradient of the weights of queries and keys, before training", "block", "norm"};
   chart.y_scale = kit::Scale::log;
   const auto print = [](const std::string& name, const std::vector<double>& values) {
@@ -102,7 +102,7 @@ double look_into_depth(const kit::Options& options, kit::Report& report) {
   std::vector<Depth> depths;
   for (const std::size_t i : {kWhole, kNoResidual, kNoNorm}) {
     const std::string name = i == kWhole ? "whole" : i == kNoResidual ? "no residual" : "no norm";
-    const Depth& depth = depths.emplace_back(look_into(kRecipes[i].parts, options));
+    const Depth& depth = depths.emplace_back(measure_blocks(kRecipes[i].parts, options));
     print(name + ": spread", depth.unlike);
     print(name + ": gradient", depth.gradient);
     chart.series.push_back({name, {1, 2, 3, 4, 5, 6, 7, 8}, depth.gradient});

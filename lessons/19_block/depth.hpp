@@ -9,7 +9,7 @@ namespace tapestry::lesson19 {
 /// spread of the tokens after each block, and each block's gradient of the weights of queries and keys. Prints
 /// a table, checks targets, and draws gradients.svg. Returns the first block's gradient without norms divided
 /// by the same gradient of the whole block.
-double look_into_depth(const kit::Options& options, kit::Report& report);
+double measure_depth(const kit::Options& options, kit::Report& report);
 
 /// Trains with Adam alone at several learning rates. A model has learned if its final loss is at most `learns`.
 /// Prints a table, checks targets, and draws rates.svg.

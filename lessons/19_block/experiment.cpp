@@ -122,7 +122,7 @@ Result one_block(const kit::Options& options, kit::Report& report) {
   return one;
 }
 
-Ledger each_part(const kit::Options& options, kit::Report& report) {
+AblationResults train_each_recipe(const kit::Options& options, kit::Report& report) {
   kit::Bars losses{"Eight blocks: final loss by parts", "cross-entropy", {}, {}};
   losses.level = {std::log(static_cast<double>(kit::kCardDigits)), "guessing"};
   kit::Heatmap map{"Fraction of right answers, with two and with eight blocks",
@@ -130,8 +130,8 @@ Ledger each_part(const kit::Options& options, kit::Report& report) {
                    {},
                    {}};
   map.numbers = true;
-  Ledger ledger;
-  auto& [two, eight] = ledger;
+  AblationResults results;
+  auto& [two, eight] = results;
   for (const Recipe& recipe : kRecipes) {
     two.push_back(train(2, recipe, options));
     eight.push_back(train(kDeep, recipe, options));
@@ -162,7 +162,7 @@ Ledger each_part(const kit::Options& options, kit::Report& report) {
   report.at_most("8 blocks, norm after: once", eight[kPost].right[kOnce], 40, "%");
   kit::show(losses, options.out / "ledger.svg");
   kit::show(map, options.out / "parts.svg");
-  return ledger;
+  return results;
 }
 
 }  // namespace tapestry::lesson19

@@ -78,11 +78,11 @@ double most_frequent(const kit::Options& options);
 Result one_block(const kit::Options& options, kit::Report& report);
 
 /// Results of the recipes, in the order of kRecipes.
-struct Ledger {
+struct AblationResults {
   std::vector<Result> two, eight;  // with two blocks, with eight blocks
 };
 /// Trains each recipe with two and with eight blocks. Prints tables, checks targets, and draws ledger.svg and
 /// parts.svg.
-Ledger each_part(const kit::Options& options, kit::Report& report);
+AblationResults train_each_recipe(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson19

@@ -1,65 +1,68 @@
-// 19.3 how_it_grows: Predict the variance after eight parts
+// 19.3 how_it_grows: Predict the variance after eight sublayers
 // predict, 10 minutes
 //
-// The input x has mean 0 and variance 1 over the numbers of each token. Eight parts follow. Each part
+// The input x has mean 0 and variance 1 over the numbers of each token. Eight sublayers follow. Each sublayer
 // multiplies its input by a random matrix that preserves the variance. The result is not correlated with the
-// input, so in x + part(…) the two variances add. Predict the variance of x after eight parts, in three cases:
+// input, so in x + sublayer(…) the two variances add. Predict the variance of x after eight sublayers, in three
+// cases:
 //
-//     pre     x ← x + part(norm(x))          none     x ← x + part(x)          post     x ← norm(x + part(x))
+//     pre      x ← x + sublayer(norm(x))
+//     none     x ← x + sublayer(x)
+//     post     x ← norm(x + sublayer(x))
 //
 // The judge computes all three for 256 tokens of 256 numbers. Because the matrices are random, it allows a
 // deviation of 5 %. Without norms it allows 20 %, because there the deviations multiply eight times.
 #include "lessons/grader/answer.hpp"
 
 double variance_with_pre() {
-  //[ after x ← x + part(norm(x)), eight times
+  //[ after x ← x + sublayer(norm(x)), eight times
   //: return not_written_yet();
-  return 1 + 8;  // the input of each part has variance 1, so each part adds 1
+  return 1 + 8;  // the input of each sublayer has variance 1, so each sublayer adds 1
   //]
 }
 
 double variance_without_norm() {
-  //[ after x ← x + part(x), eight times
+  //[ after x ← x + sublayer(x), eight times
   //: return not_written_yet();
-  return std::pow(2, 8);  // each part doubles the variance
+  return std::pow(2, 8);  // each sublayer doubles the variance
   //]
 }
 
 double variance_with_post() {
-  //[ after x ← norm(x + part(x)), eight times
+  //[ after x ← norm(x + sublayer(x)), eight times
   //: return not_written_yet();
   return 1;  // the norm comes last, whatever the sum was
   //]
 }
 
-// hint: What is the variance of norm(x), whatever x is? So how much variance does each part add with `pre`?
-// hint: With `none`, the input of a part is x itself. After one part the variance is 1 + 1, after two parts it
-//   is 2 + __.
+// hint: What is the variance of norm(x), whatever x is? So how much variance does each sublayer add with `pre`?
+// hint: With `none`, the input of a sublayer is x itself. After one sublayer the variance is 1 + 1, and after two
+//   it is 2 + __.
 //
 // wrong: You gave the standard deviation, the root of the variance. The variances of uncorrelated numbers add,
 //   but their standard deviations do not.
 // - return 1 + 8;
 // + return 3;
 // wrong: You forgot the input x. The residual keeps it in the sum, so its variance adds to those of the eight
-//   parts.
+//   sublayers.
 // - return 1 + 8;
 // + return 8;
-// wrong: You let each part double the variance. With `pre`, the input of each part is the normed x, which has
+// wrong: You let each sublayer double the variance. With `pre`, the input of each sublayer is the normed x, which has
 //   variance 1 however large x has become.
 // - return 1 + 8;
 // + return std::pow(2.0, 8);
-// wrong: You applied the norm to the sum. With `pre` the norm is applied only to the input of each part, and
+// wrong: You applied the norm to the sum. With `pre` the norm is applied only to the input of each sublayer, and
 //   the sum grows. Therefore one more norm follows the last block.
 // - return 1 + 8;
 // + return 1;
-// wrong: You computed the answer for `pre`. Without a norm, the input of the second part has variance 2, so
-//   this part adds 2.
+// wrong: You computed the answer for `pre`. Without a norm, the input of the second sublayer has variance 2, so
+//   this sublayer adds 2.
 // - return std::pow(2, 8);
 // + return 9;
-// wrong: You counted one part too few. The variance of x starts at 1, and each of the eight parts doubles it.
+// wrong: You counted one sublayer too few. The variance of x starts at 1, and each of the eight sublayers doubles it.
 // - return std::pow(2, 8);
 // + return std::pow(2, 7);
-// wrong: You assumed that the variance stays 1. But x + part(x) is a sum of two uncorrelated terms of equal
+// wrong: You assumed that the variance stays 1. But x + sublayer(x) is a sum of two uncorrelated terms of equal
 //   variance.
 // - return std::pow(2, 8);
 // + return 1;
@@ -95,7 +98,7 @@ double after_eight(Judge& judge, const std::function<Tensor(const Tensor&, const
 
 void judge(Judge& judge) {
   constexpr double kChance = 0.05;
-  judge.claim("predicts the variance with norms before the parts", [&] {
+  judge.claim("predicts the variance with norms before the sublayers", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return x + matmul(normed(x), w); });
     judge.predicted(variance_with_pre(), measured, "the variance with pre", kChance);

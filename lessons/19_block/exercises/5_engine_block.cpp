@@ -1,8 +1,8 @@
 // 19.5 engine_block: A transformer block for your engine
 // implement, 25 minutes, piece block.hpp
 //
-// A GPT is a stack of transformer blocks. A block has two parts, attention and a small network. Each part has a
-// layer norm before it and a residual connection around it. For x (B, T, d):
+// A GPT is a stack of transformer blocks. A block has two sublayers, attention and a feed-forward network. Each
+// sublayer has a layer norm before it and a residual connection around it. For x (B, T, d):
 //
 //     a = x + self_attention(norm₁(x))         y = a + relu(norm₂(a) W₁ + b₁) W₂ + b₂
 //     norm(x) = x̂ ⊙ gain + shift,   x̂ = (x − μ) / σ,   σ = √(mean((x − μ)²) + ε),   ε = 10⁻⁵,   over the last axis
@@ -100,7 +100,7 @@ inline Value transformer_block(const Value& x, const Block& block) {
 // - sigmas.push_back(std::sqrt(variance + 1e-5));
 // + sigmas.push_back(std::sqrt(variance));
 // wrong: You wrote the post-norm block of 2017, in which x passes through the norm after each sum. In this
-//   block the norm is applied to the input of the part, and x itself is added to the part's result.
+//   block the norm is applied to the input of the sublayer, and x itself is added to the sublayer's result.
 // - const Value a = x + self_attention(normalised(x) * block.gain1 + block.shift1, block.heads);
 // + const Value a = normalised(x + self_attention(x, block.heads)) * block.gain1 + block.shift1;
 // wrong: Your second residual adds x instead of a. So the result of attention reaches the output only through
