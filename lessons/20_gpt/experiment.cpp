@@ -118,27 +118,28 @@ Indices sort_freely(const LanguageModel& gpt, const Indices& inputs, Size digits
 }
 
 /// Applies top-p to probabilities in descending order.
-Shares cut_tail(Shares shares, double top_p) {
+Probabilities cut_tail(Probabilities probabilities, double top_p) {
   double before = 0;
-  for (double& share : shares) before += std::exchange(share, before >= top_p ? 0 : share);
-  const double kept = std::accumulate(shares.begin(), shares.end(), 0.0);
-  for (double& share : shares) share /= kept;
-  return shares;
+  for (double& p : probabilities) before += std::exchange(p, before >= top_p ? 0 : p);
+  const double kept = std::accumulate(probabilities.begin(), probabilities.end(), 0.0);
+  for (double& p : probabilities) p /= kept;
+  return probabilities;
 }
 
 /// A model with the same prediction for every input. It serves to count the tokens that nn/'s sample() draws.
 class ConstantModel final : public AutoregressiveModel {
  public:
-  ConstantModel(Shares shares, Size rows) : shares_(std::move(shares)), rows_(rows) {}
+  ConstantModel(Probabilities probabilities, Size rows)
+      : probabilities_(std::move(probabilities)), rows_(rows) {}
   Size rows() const override { return rows_; }
   Step step(const Indices&) override {
-    const Size count = static_cast<Size>(shares_.size());
-    return {expand(log(tensor(shares_, {1, count}, DType::f64)), {rows_, count}), {}};
+    const Size count = static_cast<Size>(probabilities_.size());
+    return {expand(log(tensor(probabilities_, {1, count}, DType::f64)), {rows_, count}), {}};
   }
   void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
  private:
-  Shares shares_;
+  Probabilities probabilities_;
   Size rows_;
 };
 
@@ -173,7 +174,7 @@ void check_gpt(ByHand gpt_by_hand, std::uint64_t seed, kit::Report& report) {
                largest(kit::gradients(by_hand, {words}, seed)[0] - ends[0] - ends[1]) < 1e-12);
 }
 
-Ledger show_ledger(const kit::Options& options) {
+Comparison compare_parts(const kit::Options& options) {
   const Task task = sorting_task(options);
   kit::Bars bars{
       "Loss after a tenth of the training, one more part at a time", "nats per token on the test", {}, {}};
@@ -188,7 +189,7 @@ Ledger show_ledger(const kit::Options& options) {
   Bigram bigram(task.vocabulary);
   add("bigram", train(bigram, "bigram", task, 3e-2, options));
   std::unique_ptr<LanguageModel> gpt;
-  std::optional<Filmed> filmed;
+  std::optional<MapRecorder> recorder;
   for (const Part& part : kParts) {
     TransformerOptions model = kit::language_model_options({.layers = part.layers,
                                                             .heads = part.heads,
@@ -199,22 +200,22 @@ Ledger show_ledger(const kit::Options& options) {
     model.block.residual = part.residual;
     model.block.norm_place = part.norm;
     gpt = std::make_unique<LanguageModel>(model);
-    filmed.emplace(*gpt, options);  // only the last model's recorder remains
+    recorder.emplace(*gpt, options);  // only the last model's recorder remains
     add(part.name,
-        train(*gpt, part.name, task, 2e-3, options, [&](Size step) { filmed->after(step, *gpt); }));
+        train(*gpt, part.name, task, 2e-3, options, [&](Size step) { recorder->after(step, *gpt); }));
   }
   fmt::print("{}", table);
   kit::show(bars, options.out / "ledger.svg");
-  return {std::move(gpt), filmed->series(), early["+ feed-forward"], early["three such blocks"],
+  return {std::move(gpt), recorder->series(), early["+ feed-forward"], early["three such blocks"],
           early["+ residuals"]};
 }
 
-double sort_digits(const Ledger& ledger, const kit::Options& options) {
-  LanguageModel& gpt = *ledger.gpt;
+double sort_digits(const Comparison& comparison, const kit::Options& options) {
+  LanguageModel& gpt = *comparison.gpt;
   const Evaluating evaluating(gpt);
   const kit::NextTokens pi = kit::sorting({{3, 1, 4, 1, 5, 9, 2, 6}});
   fmt::print("  3 1 4 1 5 9 2 6 = {}\n", fmt::join(sort_freely(gpt, pi.inputs, 8).to_vector(), " "));
-  kit::save(ledger.maps, options.out / "sorting_over_training.json");
+  kit::save(comparison.maps, options.out / "sorting_over_training.json");
   constexpr Size kLengths = kMostDigits - kFewestDigits + 1;
   const Size rows = options.smoke ? 4 : 10'000 / kLengths;
   double right = 0;  // in per cent, summed over lengths
@@ -280,19 +281,19 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
   kit::show(chart, options.out / "cache.svg");
 }
 
-double count_draws(Choose choose, const kit::Options& options) {
-  const Shares believed = {0.5, 0.25, 0.15, 0.07, 0.03};
+double compare_draws(Choose choose, const kit::Options& options) {
+  const Probabilities predicted = {0.5, 0.25, 0.15, 0.07, 0.03};
   const Size rows = options.smoke ? 200 : 20'000;
   double apart = 0;
   fmt::print("  {:<18}{:<36}drawn {} times\n", "probabilities", "by hand", rows);
   const auto draw = [&](const char* name, SamplingOptions how) {
     how.max_length = 1;
     how.seed = options.seed;
-    ConstantModel model(believed, rows);
-    Shares drawn(believed.size(), 0.0);
+    ConstantModel model(predicted, rows);
+    Probabilities drawn(predicted.size(), 0.0);
     for (const Decoded& row : sample(model, how))
       drawn[static_cast<std::size_t>(row.ids[0])] += 1.0 / static_cast<double>(rows);
-    const Shares by_hand = cut_tail(choose(believed, how.temperature, how.top_k), how.top_p);
+    const Probabilities by_hand = cut_tail(choose(predicted, how.temperature, how.top_k), how.top_p);
     fmt::print("  {:<18}{:.3f}   {:.3f}\n", name, fmt::join(by_hand, "  "), fmt::join(drawn, "  "));
     for (std::size_t i = 0; i < drawn.size(); ++i)  // a token that was cut off must never be drawn
       apart = std::max(apart, by_hand[i] == 0 && drawn[i] > 0 ? 1 : std::abs(by_hand[i] - drawn[i]));

@@ -21,26 +21,26 @@ using ByHand = Tensor (*)(const Weights& weights, const Tensor& out, Size layers
 /// x (B, T, d) → (B, T, c), with three matrices (c, d).
 using Head = Tensor (*)(const Tensor& x, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v);
 /// Probabilities of tokens.
-using Shares = std::vector<double>;
-using Choose = Shares (*)(const Shares& shares, double temperature, Size top_k);
+using Probabilities = std::vector<double>;
+using Choose = Probabilities (*)(const Probabilities& predicted, double temperature, Size top_k);
 
 /// Checks that the GPT by hand agrees with the GPT from nn/, and that no position depends on later tokens. Also
 /// checks that the tied matrix gets gradients both as the embedding and as the output matrix.
 void check_gpt(ByHand by_hand, std::uint64_t seed, kit::Report& report);
 
-/// The trained GPT, and the losses of three rows of the table after a tenth of the training.
-struct Ledger {
+/// The trained GPT, and the losses of three rows of the table of losses after a tenth of the training.
+struct Comparison {
   std::unique_ptr<LanguageModel> gpt;  ///< the last row's model after its whole training
   kit::MapSeries maps;                 ///< the attention weights of its heads during training
   double one_block = 0, three_blocks = 0, with_residuals = 0;
 };
 /// Trains a bigram table, and then models with one more part each, to sort digits. Draws ledger.svg.
-Ledger show_ledger(const kit::Options& options);
+Comparison compare_parts(const kit::Options& options);
 
 /// Prints one sorted string, and saves attention weights in sorting_over_training.json. Then lets the model write
 /// the answers to 10,000 strings with held-out answers; each written digit becomes the next input. Returns the
 /// percentage of right answers.
-double sort_digits(const Ledger& ledger, const kit::Options& options);
+double sort_digits(const Comparison& comparison, const kit::Options& options);
 
 /// Checks that decoding token by token equals decoding all tokens at once. Measures the time of one more token,
 /// with and without the cache, after texts of several lengths. Draws the times to cache.svg.
@@ -48,6 +48,6 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
 
 /// For several settings, prints the probabilities by hand and the frequencies of the tokens that sample() from
 /// nn/ draws. Returns the largest difference between a probability and its frequency.
-double count_draws(Choose choose, const kit::Options& options);
+double compare_draws(Choose choose, const kit::Options& options);
 
 }  // namespace tapestry::lesson20

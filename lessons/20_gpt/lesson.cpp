@@ -37,7 +37,7 @@ namespace {
 // With natural logarithms, the unit of the loss is the *nat*. In section 3, the tokens are digits. There, a
 // model that treats all ten digits as equally likely has a loss of log 10 = 2.303.
 
-void pencil(kit::Report& report) {
+void bigram_by_hand(kit::Report& report) {
   const double often = -std::log(0.5), once = -std::log(0.25), mean = (often + once) / 2;
   kit::check_worked_example(report, "after an a",
                             {{often, 0.693}, {once, 1.386}, {mean, 1.040}, {std::log(10.0), 2.303}});
@@ -71,18 +71,18 @@ void pencil(kit::Report& report) {
 //
 // We begin with one head of part 3.
 
-/// x (B, T, width) → (B, T, d), for B texts of T tokens. One head, as in lesson 18.
+/// x (B, T, width) → (B, T, d), for B texts of T tokens. One head, as in lesson 18, with a causal mask.
 Tensor head(const Tensor& x, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v) {
   const Tensor q = matmul(x, transpose(w_q)), k = matmul(x, transpose(w_k)), v = matmul(x, transpose(w_v));
   const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(2)));  // (B, T, T)
   return matmul(masked_softmax(scores, Mask::causal(x.size(1), x.size(1))), v);
 }
 
-// The function gpt_by_hand() contains all six parts in this order. Compared with the earlier lessons, only its
-// last line is new. There, the logit of a token is the dot product of the final state x with the embedding of
-// this token: logits = x Eᵀ. So the same matrix E is both the token embedding and the output matrix. We say
-// that the two parts have *tied* weights (Press and Wolf 2017). This saves a second matrix of V · width
-// weights. The gradient of E is the sum of the gradients from its two uses.
+// The function gpt_by_hand() contains all six parts in this order. Compared with the earlier lessons, only part 6,
+// in its last line, is new. The logit of a token is the dot product of the final state x with the embedding of this
+// token: logits = x Eᵀ. So the same matrix E is both the token embedding and the output matrix. We say that the
+// two parts have *tied* weights (Press and Wolf 2017). This saves a second matrix of V · width weights. The
+// gradient of E is the sum of the gradients from its two uses.
 
 /// ids (B, T) → logits (B, T, V). The weights have the same names as in a checkpoint file. `out` is E, or a copy of
 /// E where the program checks the gradients of the two uses separately.
@@ -92,21 +92,22 @@ Tensor gpt_by_hand(const Weights& w, const Tensor& out, Size layers, Size heads,
   const auto norm = [&](const std::string& name) {  // as in lesson 19
     return layer_norm(x, w.at(name + ".weight"), w.at(name + ".bias"));
   };
-  const Size wide = words.size(1) / heads;  // width of one head
+  const Size head_width = words.size(1) / heads;
   for (Size layer = 0; layer < layers; ++layer) {
     const std::string block = fmt::format("stack.blocks.{}.", layer);
     const Tensor normed = norm(block + "self_norm");
-    std::vector<Tensor> read;
+    std::vector<Tensor> results;  // of the heads
     for (Size h = 0; h < heads; ++h) {
       const auto part = [&](const char* name) {  // this head's rows of the matrix
-        return slice(w.at(fmt::format("{}self.{}.weight", block, name)), 0, h * wide, (h + 1) * wide);
+        return slice(w.at(fmt::format("{}self.{}.weight", block, name)), 0, h * head_width,
+                     (h + 1) * head_width);
       };
-      read.push_back(head(normed, part("query"), part("key"), part("value")));
+      results.push_back(head(normed, part("query"), part("key"), part("value")));
     }
-    x = x + matmul(concat(read, -1), transpose(w.at(block + "self.output.weight")));
-    const Tensor within =
+    x = x + matmul(concat(results, -1), transpose(w.at(block + "self.output.weight")));
+    const Tensor hidden =
         matmul(norm(block + "feed_forward_norm"), transpose(w.at(block + "feed_forward.in.weight")));
-    x = x + matmul(gelu(within), transpose(w.at(block + "feed_forward.out.weight")));  // gelu: a smooth relu
+    x = x + matmul(gelu(hidden), transpose(w.at(block + "feed_forward.out.weight")));  // gelu: a smooth relu
   }
   return matmul(norm("stack.norm"), transpose(out));
 }
@@ -117,13 +118,14 @@ Tensor gpt_by_hand(const Weights& w, const Tensor& out, Size layers, Size heads,
 //     3 1 4 1 5 9 2 6 = 1 1 2 3 4 5 6 9
 //
 // The loss counts only the tokens after "=". The digits before it are random, so no model can predict them.
-// About a tenth of all *answers*, the sorted strings, is held out: no training string has one of these answers.
-// The test uses only held-out answers. So a model cannot pass the test by memorising the answers of the
-// training strings.
 //
-// We begin with the bigram table and add one part at a time. The last model is a GPT. Each model is trained
-// for 2,000 steps with 64 strings per step. The bigram table is trained, too, and not counted: it is a matrix
-// with one row of logits for each last token.
+// The sorted string after "=" is called the *answer*. About a tenth of all possible answers is held out: no
+// training string has one of them, and all test strings have one of them. So a model cannot pass the test by
+// memorising the answers of the training strings.
+//
+// We begin with the bigram table and add one part at a time. The last model is a GPT. Each model is trained for
+// 2,000 steps with 64 strings per step. The bigram table is trained in the same way instead of counted: it is a
+// matrix with one row of logits for each token, and the last token selects the row.
 //
 // Then the GPT writes answers by itself. It gets the string up to "=", which is the *prompt*. It writes the
 // digit with the largest logit, and each digit that it writes becomes its next input. An answer counts as right
@@ -136,16 +138,16 @@ void part_by_part(const kit::Options& options, kit::Report& report) {
       "such blocks, stacked. Which model has the smaller loss after a tenth of the training?",
       {"the model with three blocks, because it is deeper", "neither, their losses are about the same",
        "the model with one block, because three blocks learn more slowly"});
-  const Ledger ledger = show_ledger(options);
-  const double piled = ledger.three_blocks / ledger.one_block;
+  const Comparison comparison = compare_parts(options);
+  const double piled = comparison.three_blocks / comparison.one_block;
   report.at_least("early loss of three bare blocks ÷ early loss of one", piled, 1.5);
   report.at_least("early loss of three bare blocks ÷ early loss with residuals",
-                  ledger.three_blocks / ledger.with_residuals, 3);
+                  comparison.three_blocks / comparison.with_residuals, 3);
   report.answer(
       bare, 'c', piled >= 1.5,
       "Without residuals, the gradient of most weights has to pass through several blocks. Residuals "
       "carry it past the blocks.");
-  report.at_least("10,000 strings with held-out answers: all digits right", sort_digits(ledger, options),
+  report.at_least("10,000 strings with held-out answers: all digits right", sort_digits(comparison, options),
                   99.9, "%");
 }
 
@@ -176,18 +178,22 @@ void part_by_part(const kit::Options& options, kit::Report& report) {
 // 1.5 times that of one block, and at least 3 times that with residuals. It also checks that the GPT writes at
 // least 99.9 % of the 10,000 answers without a mistake.
 //
-// Why do residuals help? With a residual, a part computes y = x + f(x), so ∂y/∂x is the identity matrix plus
-// ∂f/∂x. The identity passes the gradient from y to x unchanged. So even the lowest block receives the
-// gradient from the top, plus the gradients that pass through the functions f. Without residuals, its gradient
-// is multiplied by the matrices ∂f/∂x of all blocks above. Early in training, these f are still nearly random.
-// So the product of their matrices changes the size and the direction of the gradient in a random way.
+// Why do residuals help? With a residual, a part computes y = x + f(x). So ∂y/∂x is the identity matrix plus
+// ∂f/∂x, and the identity passes the gradient from y to x unchanged. So even the first block receives the gradient
+// of the last block's result, plus the gradients that pass through the functions f.
+//
+// Without residuals, the gradient of the first block is multiplied by the matrices ∂f/∂x of all later blocks. Early
+// in training, these f are still nearly random. So the product of their matrices changes the size and the
+// direction of the gradient in a random way.
 
 // ---- 4. The KV cache --------------------------------------------------------------------------------------
 // A GPT generates one token at a time, and each new token extends the text. No position attends to a later
-// position. So the keys and values of earlier tokens do not change when a token is added, and we can store
-// them. This store is the *KV cache*. For a new token, each head computes only one query, one key and one
-// value, instead of T of each. The feed-forward, too, processes only the new token. Only the attention over the
-// stored tokens still grows with the length of the text.
+// position. So the keys and values of earlier tokens do not change when a token is added, and we can store them in
+// a *KV cache*.
+//
+// For a new token, each head then computes only one query, one key and one value, instead of T of each. The
+// feed-forward, too, processes only the new token. One cost still grows with the length of the text: the new
+// query is compared with all stored keys.
 //
 // The cache needs memory: every head of every block stores a key and a value for each token. So its size grows
 // with the length of the text.
@@ -195,16 +201,16 @@ void part_by_part(const kit::Options& options, kit::Report& report) {
 /// Same as head(), but token by token, as in generation. x (B, T, width) → (B, T, d).
 Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, const Tensor& w_v) {
   Tensor keys, values;  // of the tokens so far
-  std::vector<Tensor> read;
+  std::vector<Tensor> results;
   for (Size t = 0; t < x.size(1); ++t) {
     const Tensor token = slice(x, 1, t, t + 1), q = matmul(token, transpose(w_q));
     const Tensor k = matmul(token, transpose(w_k)), v = matmul(token, transpose(w_v));
     keys = t == 0 ? k : concat({keys, k}, 1);
     values = t == 0 ? v : concat({values, v}, 1);
     const Tensor scores = matmul(q, transpose(keys)) / std::sqrt(static_cast<double>(q.size(2)));
-    read.push_back(matmul(softmax(scores, -1), values));  // no mask: the cache has no later tokens
+    results.push_back(matmul(softmax(scores, -1), values));  // no mask: the cache has no later tokens
   }
-  return concat(read, 1);
+  return concat(results, 1);
 }
 
 // The program measures the time of one more token after texts of 32 to 512 tokens. Without the cache, this time
@@ -218,11 +224,11 @@ Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, co
 //
 //     temperature τ    draw from softmax(logits / τ): τ < 1 favours likely tokens more, τ > 1 less
 //     top-k            draw only among the k most likely tokens (Fan, Lewis and Dauphin 2018)
-//     top-p            draw only among the fewest most likely tokens whose probabilities sum to p or more
-//                      (Holtzman et al. 2020)
+//     top-p            draw only among the most likely tokens: as few as possible, such that their probabilities
+//                      sum to p or more (Holtzman et al. 2020)
 //
-// So top-p uses the probabilities that temperature and top-k have already changed. After each cut, the
-// remaining probabilities are divided by their sum, so that they sum to 1 again.
+// So top-p uses the probabilities that temperature and top-k have already changed. Top-k and top-p set the
+// probabilities of all other tokens to 0, and divide the remaining ones by their sum, so that they sum to 1 again.
 //
 // We cannot divide by τ = 0. But as τ approaches 0, the probability of the most likely token approaches 1. So
 // *temperature 0* means that we always choose the most likely token.
@@ -231,18 +237,18 @@ Tensor head_with_cache(const Tensor& x, const Tensor& w_q, const Tensor& w_k, co
 // them is unlikely, but all of them together are drawn now and then, and the model must then continue from a
 // mistake. A lower temperature, top-k and top-p make such draws rarer.
 
-/// Takes probabilities, the largest first, and returns the probabilities of the draw. Logits differ from log p by
-/// the same number for all tokens, so softmax(logits / τ) is p^{1/τ}, divided by the sum. With top_k = 0, all tokens
-/// are kept. The program applies top-p afterwards. You write it in an exercise.
-Shares choose_from(const Shares& shares, double temperature, Size top_k) {
-  Shares chosen;
+/// Applies temperature and top-k to probabilities, the largest first. Logits differ from log p by the same number
+/// for all tokens, so softmax(logits / τ) is p^{1/τ}, divided by the sum. With top_k = 0, all tokens are kept. The
+/// program applies top-p afterwards. You write it in an exercise.
+Probabilities temperature_and_top_k(const Probabilities& predicted, double temperature, Size top_k) {
+  Probabilities changed;
   double all = 0;
-  for (const double share : shares) {
-    const bool cut = top_k > 0 && static_cast<Size>(chosen.size()) >= top_k;
-    all += chosen.emplace_back(cut ? 0 : std::pow(share, 1 / temperature));  // e^{log p / τ}
+  for (const double p : predicted) {
+    const bool cut = top_k > 0 && static_cast<Size>(changed.size()) >= top_k;
+    all += changed.emplace_back(cut ? 0 : std::pow(p, 1 / temperature));  // e^{log p / τ}
   }
-  for (double& share : chosen) share /= all;
-  return chosen;
+  for (double& p : changed) p /= all;
+  return changed;
 }
 
 // At seed 1, the program prints these probabilities for five tokens:
@@ -259,12 +265,13 @@ Shares choose_from(const Shares& shares, double temperature, Size top_k) {
 // ---- 6. A real text ---------------------------------------------------------------------------------------
 // Our text consists of sentences from an earlier version of this course, and its tokens are single
 // characters. A small GPT is trained on the first nine tenths of the text. It uses rotary positions (lesson 17)
-// in place of part 2. It has about twice as many weights as the text has characters, so with enough training
-// it could memorise a large part of the text. That is why we measure the loss on the last tenth, which no
-// training step uses.
+// in place of part 2.
+//
+// The GPT has about twice as many weights as the text has characters. So with enough training, it could memorise
+// a large part of the text. That is why we measure the loss on the last tenth, which no training step uses.
 
 void real_text(const TextSettings& settings, const kit::Options& options, kit::Report& report) {
-  const kit::Question heart = report.ask(
+  const kit::Question held_out = report.ask(
       "the last tenth",
       "How large is the GPT's loss on the last tenth of the text, compared with a bigram table of characters?",
       {"smaller, because the GPT uses more than one earlier character",
@@ -278,7 +285,7 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
   report.figure("loss per character on the last tenth, bigram table", losses.pairs, "nats");
   report.figure("loss per character on the last tenth, GPT", losses.gpt, "nats");
   report.at_least("loss of the bigram table − loss of the GPT", losses.pairs - losses.gpt, 0.4, "nats");
-  report.answer(heart, 'a', losses.gpt < losses.pairs,
+  report.answer(held_out, 'a', losses.gpt < losses.pairs,
                 "Many words and phrases recur in the last tenth, and a short run cannot memorise the text.");
   const double stuck = write_course(settings, options, 0, 0);
   const double free = write_course(settings, options, 0.8, 10);
@@ -303,7 +310,7 @@ void real_text(const TextSettings& settings, const kit::Options& options, kit::R
 
 // What to remember. To predict the next token, a GPT can learn an algorithm such as sorting, or the spelling
 // and the phrases of a text. It predicts at all positions at once, and no position attends to a later one.
-// Residuals pass the gradient to the lowest block. Keys and values of earlier tokens do not change, so a cache
+// Residuals pass the gradient to the first block. Keys and values of earlier tokens do not change, so a cache
 // stores them. If a text can continue in many ways, draw its tokens from the predicted probabilities. Always
 // choosing the most likely token can lead to endless repetition.
 //
@@ -322,7 +329,7 @@ int main(int argc, char** argv) {
     return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
       if (only_writes(program, options, text)) return;
       report.section("A bigram table");
-      pencil(report);
+      bigram_by_hand(report);
       report.section("A GPT from primitive ops");
       check_gpt(gpt_by_hand, options.seed, report);
       if (!options.data.empty()) return learn_text(text, options, report);
@@ -331,7 +338,8 @@ int main(int argc, char** argv) {
       report.section("The KV cache");
       check_cache(head, head_with_cache, options, report);
       report.section("Sampling the next token");
-      report.at_most("largest difference of a probability", count_draws(choose_from, options), 0.02);
+      report.at_most("largest difference of a probability", compare_draws(temperature_and_top_k, options),
+                     0.02);
       report.section("A real text");
       real_text(text, options, report);
     });

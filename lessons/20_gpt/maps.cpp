@@ -38,12 +38,12 @@ kit::MapSeries series_of_heads(const LanguageModel& model) {
 
 }  // namespace
 
-Filmed::Filmed(const LanguageModel& model, const kit::Options& options)
+MapRecorder::MapRecorder(const LanguageModel& model, const kit::Options& options)
     : inputs_(kit::sorting({kString}).inputs),
-      film_(series_of_heads(model), options.steps, {0, 0.02, 0.05, 0.1, 0.2, 0.5, 1}) {}
+      recorder_(series_of_heads(model), options.steps, {0, 0.02, 0.05, 0.1, 0.2, 0.5, 1}) {}
 
-void Filmed::after(Size step, const LanguageModel& model) {
-  film_.after(step, [&] {
+void MapRecorder::after(Size step, const LanguageModel& model) {
+  recorder_.after(step, [&] {
     std::deque<WeightRecorder> recorders;  // they record the weights while they exist
     for (const TransformerBlock& block : model.stack.blocks) recorders.emplace_back(block.self->attention);
     model(inputs_);

@@ -8,18 +8,18 @@
 namespace tapestry::lesson20 {
 
 /// Records the attention weights of all heads for one string, at several steps of the training.
-class Filmed {
+class MapRecorder {
  public:
-  Filmed(const LanguageModel& model, const kit::Options& options);
+  MapRecorder(const LanguageModel& model, const kit::Options& options);
 
   /// Runs before the training (step 0) and after each step.
   void after(Size step, const LanguageModel& model);
   /// Returns the recorded maps by step, layer and head.
-  kit::MapSeries series() const { return film_.series(); }
+  kit::MapSeries series() const { return recorder_.series(); }
 
  private:
   Indices inputs_;
-  kit::TrainingRecorder film_;
+  kit::TrainingRecorder recorder_;
 };
 
 }  // namespace tapestry::lesson20

@@ -6,8 +6,8 @@
 //
 //     1. the bytes of keys and values in its cache after 512 tokens of one text
 //     2. the same number of bytes if there are only 2 heads of keys and values
-//     3. the number of tokens that pass through the blocks without a cache, when the logits after each of
-//        100 tokens of a text are computed from the whole text so far
+//     3. the number of tokens that pass through the blocks in all, if there is no cache: for each of the 100
+//        tokens of a text, the logits after it are computed from the whole text so far
 //     4. the loss, in nats per token, if all logits are equal
 #include "lessons/grader/answer.hpp"
 

@@ -49,16 +49,16 @@ struct Sorter : Module {
   LanguageModel model{{*this, "model"}, sizes()};
 };
 
-// hint: The start has three stacked blocks, and something is missing in each of them. What did the chapter's
-//   figure show about bare blocks?
+// hint: The given model has three stacked blocks, and something is missing in each of them. What did the
+//   chapter's table show about bare blocks?
 // hint: Set options.block.residual and .norm_place as in a GPT. Then count the weights. Does this task need
 //   three blocks?
 // hint: With .layers = 1, a norm and a residual, try widths between 12 and 20, twice as many hidden units as
-//   the width, and up to twice the learning rate of the start. Then reduce one size at a time, and check the
+//   the width, and up to twice the given learning rate. Then reduce one size at a time, and check the
 //   percentage of right answers.
 //
 // start: The loss is hardly lower than for a random guess among ten digits, because the gradients of the first
-//   weights are very small. Which parts of the model lie between these weights and the loss?
+//   weights are very small. Which parts of the model are between these weights and the loss?
 //
 // wrong: With the lesson's sizes the model has too many weights for this exercise. The number of weights in a
 //   block grows with the square of its width.

@@ -115,7 +115,7 @@ std::vector<int> write_on(const Predict& predict, std::vector<int> text, int cou
 // - const auto best = std::max_element(last, logits.data.end());
 // + const auto last = logits.data.begin();
 // + const auto best = std::max_element(last, last + symbols);
-// wrong: You take the maximum over the rows of all tokens, so your result may not be a token of the alphabet.
+// wrong: You take the maximum over the rows of all tokens, so your result may be larger than any token's number.
 //   Use the last row.
 // - const auto last = logits.data.end() - symbols;
 // + const auto last = logits.data.begin();
