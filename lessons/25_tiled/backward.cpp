@@ -17,14 +17,14 @@ namespace tapestry::lesson25 {
 std::array<Tensor, 3> backward(const Tensor& q, const Tensor& k, const Tensor& v, const Tiled& kept,
                                const Tensor& d_out, Size tile) {
   const double scale = 1 / std::sqrt(static_cast<double>(q.size(-1)));
-  const Tensor compared = sum(d_out * kept.out, {-1}, Keep::yes);  // D (Tq, 1)
+  const Tensor delta = sum(d_out * kept.out, {-1}, Keep::yes);  // D (Tq, 1)
   Tensor dq = zeros(q.shape(), q.dtype());
   std::vector<Tensor> dk, dv;
   for (Size first = 0; first < k.size(0); first += tile) {
     const Size last = std::min(first + tile, k.size(0));
     const Tensor keys = rows(k, first, last), values = rows(v, first, last);
     const Tensor p = exp(scores_of(q, keys) - kept.log_sum_exp);
-    const Tensor ds = p * (matmul(d_out, transpose(values)) - compared);
+    const Tensor ds = p * (matmul(d_out, transpose(values)) - delta);
     dv.push_back(matmul(transpose(p), d_out));
     dk.push_back(scale * matmul(transpose(ds), q));
     dq = dq + scale * matmul(ds, keys);

@@ -37,7 +37,7 @@ Inputs draw(const Dims& queries, const Dims& keys, std::uint64_t seed, DType dty
   return {normal(queries, 1), normal(keys, 2), normal(keys, 3)};
 }
 
-double apart(const Computed& a, const Computed& b, const Inputs& x, std::uint64_t seed) {
+double largest_difference(const Computed& a, const Computed& b, const Inputs& x, std::uint64_t seed) {
   return std::max(largest(a() - b()),
                   farthest(gradients(a, x.leaves(), seed), gradients(b, x.leaves(), seed)));
 }
@@ -69,7 +69,7 @@ void check_merge(std::uint64_t seed, kit::Report& report) {
   const Mask mask = Mask::from(kQueries, kKeys, may_attend);
   const Computed masked = [&] { return plain(x.q, x.k, x.v, mask); };
   equal(report, "attend_partial() and merge() with a mask, and all keys at once",
-        apart(merged, masked, x, seed), 1e-12);
+        largest_difference(merged, masked, x, seed), 1e-12);
 }
 
 bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&, Size)>& tiled,
@@ -82,8 +82,8 @@ bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const 
     };
     const GradcheckResult check = gradcheck(by_hand, x.leaves(), {.tolerance = 1e-7, .seed = seed});
     if (!check.ok()) fmt::print("{}", check.report());
-    const double off =
-        apart([&] { return tiled(x.q, x.k, x.v, tile); }, [&] { return plain(x.q, x.k, x.v); }, x, seed);
+    const double off = largest_difference([&] { return tiled(x.q, x.k, x.v, tile); },
+                                          [&] { return plain(x.q, x.k, x.v); }, x, seed);
     all &= report.check(
         fmt::format("tiles of {:>2} of {} keys: gradcheck, {} derivatives; differs from plain by {:.0e}",
                     tile, x.k.size(0), check.compared, off),
@@ -99,11 +99,11 @@ void check_attend(std::uint64_t seed, kit::Report& report) {
     const double allowed = dtype == DType::f64 ? 1e-12 : 1e-5;
     const Dims keys = {2, 3, kWords, 40};  // two texts, three heads of width 40
     const Inputs x = draw({2, 3, kFewer, 40}, keys, seed, dtype), self = draw(keys, keys, seed, dtype);
-    const double full =
-        apart([&] { return attend(x.q, x.k, x.v); }, [&] { return plain(x.q, x.k, x.v); }, x, seed);
-    const double causal =
-        apart([&] { return attend(self.q, self.k, self.v, {.mask = mask}); },
-              [&] { return plain(self.q, self.k, self.v, Mask::causal(kWords, kWords)); }, self, seed);
+    const double full = largest_difference([&] { return attend(x.q, x.k, x.v); },
+                                           [&] { return plain(x.q, x.k, x.v); }, x, seed);
+    const double causal = largest_difference(
+        [&] { return attend(self.q, self.k, self.v, {.mask = mask}); },
+        [&] { return plain(self.q, self.k, self.v, Mask::causal(kWords, kWords)); }, self, seed);
     equal(report, fmt::format("attend() and plain ops, forward and backward, {}", name_of(dtype)), full,
           allowed);
     equal(report, fmt::format("attend() and plain ops, causal, {}", name_of(dtype)), causal, allowed);

@@ -14,7 +14,7 @@
 namespace tapestry::lesson25 {
 
 /// A score below every other score.
-inline constexpr double kNever = -std::numeric_limits<double>::infinity();
+inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 /// Returns scale · Q Kᵀ.
 Tensor scores_of(const Tensor& q, const Tensor& k);
@@ -31,22 +31,22 @@ Inputs draw(const Dims& queries, const Dims& keys, std::uint64_t seed, DType dty
 
 using Computed = std::function<Tensor()>;
 /// The largest difference of two computations, in their values and in their gradients for a random cotangent.
-double apart(const Computed& a, const Computed& b, const Inputs& x, std::uint64_t seed);
+double largest_difference(const Computed& a, const Computed& b, const Inputs& x, std::uint64_t seed);
 /// Reports a check such as "what: differ by 3e-16, allowed 1e-12".
 void equal(kit::Report& report, std::string_view what, double off, double allowed);
 
 /// The results of a thousand scores near 1000, in both orders, and softmax's result.
 void judge_online(std::array<double, 2> contexts, double log_sum_exp, const Tensor& scores,
                   const Tensor& values, kit::Report& report);
-/// Adds the scores one after the other to the chapter's Running.
-template <class Running>
+/// Adds the scores one after the other to the chapter's OnlineSoftmax.
+template <class OnlineSoftmax>
 void check_online(std::uint64_t seed, kit::Report& report) {
   const Tensor s = 1000 + 3 * random_normal({1000}, seed, DType::f64),
                v = random_normal({1000}, seed + 1, DType::f64);
-  Running forwards, backwards;
+  OnlineSoftmax forwards, backwards;
   for (Size j = 0; j < 1000; ++j) {
-    forwards.take(s.at({j}), v.at({j}));
-    backwards.take(s.at({999 - j}), v.at({999 - j}));
+    forwards.add(s.at({j}), v.at({j}));
+    backwards.add(s.at({999 - j}), v.at({999 - j}));
   }
   judge_online({forwards.context(), backwards.context()}, forwards.log_sum_exp(), s, v, report);
 }

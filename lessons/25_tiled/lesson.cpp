@@ -9,7 +9,7 @@
 // a single vector. Do we have to keep all T² numbers?
 //
 // This lesson computes exactly the same attention, but in another order: key after key. So the softmax must
-// start before all of its scores are known. Is this possible?
+// start before all of its scores are known. How is this possible?
 
 #include <algorithm>
 #include <array>
@@ -34,26 +34,31 @@ namespace {
 // Instead, we can subtract the largest score *so far*, called top, and correct our sums when a larger score
 // comes. Here is an example with the scores 2 and 5 and the values 10 and 20.
 //
-// After the first score, top is 2, the sum is exp(2 − 2) = 1, and the weighted sum of the values is 10. Then
-// the score 5 comes and becomes the new top. So we multiply both sums by exp(2 − 5) = 0.0498 before we add
-// the new terms:
+// After the first score, top is 2. The sum is exp(2 − 2) = 1, and the weighted sum of the values is 1 · 10.
+//
+// Then the score 5 comes, and the top becomes 5. The old terms contain exp(2 − 2), but now they must contain
+// exp(2 − 5). So we multiply both sums by exp(2 − 5) = 0.0498. Then we add the new terms, exp(5 − 5) = 1 and
+// 1 · 20:
 //
 //     sum = 0.0498 + 1 = 1.0498     weighted = 0.498 + 20 = 20.498     context = 20.498 / 1.0498 = 19.526
 //
 // This is the *online* softmax (Milakov & Gimelshein 2018). It discards each score after adding it to the
-// sums. At the end we keep one more number for the query, the *log-sum-exp* L = ln Σ exp(s). If we need the
-// weight of a key later, we compute its score s again from q and k. Then the weight is exp(s − L).
+// sums.
+//
+// At the end, we keep one more number for the query, the *log-sum-exp* L = ln Σ exp(s). If we need the weight of
+// a key later, we compute its score s again from q and k. Then the weight is exp(s − L), because e^L is the sum
+// by which softmax divides.
 
-struct Running {
-  double top = kNever;  // the largest score so far; −∞ at the start
-  double sum = 0;       // Σ exp(s − top)
-  double weighted = 0;  // Σ exp(s − top)·v
+struct OnlineSoftmax {
+  double top = kMinusInfinity;  // the largest score so far; −∞ at the start
+  double sum = 0;               // Σ exp(s − top)
+  double weighted = 0;          // Σ exp(s − top)·v
 
-  void take(double s, double v) {
+  void add(double s, double v) {
     const double new_top = std::max(top, s);
-    const double shrink = std::exp(top - new_top), weight = std::exp(s - new_top);
-    sum = sum * shrink + weight;
-    weighted = weighted * shrink + weight * v;
+    const double rescale = std::exp(top - new_top), weight = std::exp(s - new_top);
+    sum = sum * rescale + weight;
+    weighted = weighted * rescale + weight * v;
     top = new_top;
   }
   double context() const { return weighted / sum; }
@@ -61,21 +66,26 @@ struct Running {
 };
 
 void one_by_one(std::uint64_t seed, kit::Report& report) {
-  Running two;
-  two.take(2, 10), two.take(5, 20);
+  OnlineSoftmax two;
+  two.add(2, 10), two.add(5, 20);
   kit::check_worked_example(report, "factor of the old sums, and the old weighted sum",
                             {{std::exp(-3), 0.0498}, {10 * std::exp(-3), 0.498}});
   kit::check_worked_example(report, "two scores",
                             {{two.sum, 1.0498}, {two.weighted, 20.498}, {two.context(), 19.526}});
-  check_online<Running>(seed, report);  // a thousand scores near 1000, in both orders
+  check_online<OnlineSoftmax>(seed, report);  // a thousand scores near 1000, in both orders
 }
 
 // ---- 2. Merging partial results ---------------------------------------------------------------------------
 // We can add many scores at a time in the same way. Suppose that one thread attends to the first keys, and
 // another thread to the remaining keys. Each of them computes a context and a log-sum-exp L for every query.
-// These are enough to compute the context for all keys:
+// These are enough to compute the context for all keys. e^L is the sum of a part's exp(s), so e^L · context is its
+// weighted sum of the values. We add both over the two parts:
 //
 //     whole = (e^L₁ context₁ + e^L₂ context₂) / (e^L₁ + e^L₂)          L = ln(e^L₁ + e^L₂)
+//
+// In the example of section 1, let each part have one key. Then L₁ = 2 and L₂ = 5, and the contexts are 10 and 20.
+// The formula gives (10 e² + 20 e⁵) / (e² + e⁵). Divide numerator and denominator by e⁵, and you get the result of
+// section 1.
 //
 // So the weights of the two parts are the softmax of L₁ and L₂. A part without any key has L = −∞, and its
 // weight is 0.
@@ -88,9 +98,9 @@ Part attend_to(const Tensor& q, const Tensor& k, const Tensor& v) {
   const Tensor scores = scores_of(q, k);
   return {matmul(softmax(scores, -1), v), logsumexp(scores, {-1})};
 }
-Tensor together(const Part& a, const Part& b) {
-  const Tensor shares = softmax(stack({a.log_sum_exp, b.log_sum_exp}, -1), -1);  // (Tq, 2)
-  return a.context * slice(shares, -1, 0, 1) + b.context * slice(shares, -1, 1, 2);
+Tensor merged(const Part& a, const Part& b) {
+  const Tensor weights = softmax(stack({a.log_sum_exp, b.log_sum_exp}, -1), -1);  // (Tq, 2)
+  return a.context * slice(weights, -1, 0, 1) + b.context * slice(weights, -1, 1, 2);
 }
 
 void two_halves(std::uint64_t seed, kit::Report& report) {
@@ -102,9 +112,9 @@ void two_halves(std::uint64_t seed, kit::Report& report) {
   const auto part = [&](Size begin, Size end) {
     return attend_to(x.q, rows(x.k, begin, end), rows(x.v, begin, end));
   };
-  const auto halves = [&] { return together(part(0, 8), part(8, 20)); };
+  const auto halves = [&] { return merged(part(0, 8), part(8, 20)); };
   const auto whole = [&] { return plain(x.q, x.k, x.v); };
-  equal(report, "two parts merged, and all keys at once", apart(halves, whole, x, seed), 1e-12);
+  equal(report, "two parts merged, and all keys at once", largest_difference(halves, whole, x, seed), 1e-12);
   check_merge(seed, report);  // core's attend_partial() and merge() do the same, masked too
   const Tensor first = exp(part(0, 8).log_sum_exp - part(0, 20).log_sum_exp);  // the weight of the first part
   report.figure("weight of the first part, smallest of seven queries", 100 * min(first).item(), "%");
@@ -116,41 +126,42 @@ void two_halves(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Attention tile by tile ----------------------------------------------------------------------------
-// Now we compute the attention of many queries at once. We process the keys in *tiles* of a fixed number of
-// keys (Dao et al. 2022, algorithm 1), and correct the sums after each tile as in take().
+// Now we compute the attention of many queries at once. The matrix of scores has a row for each query and a column
+// for each key. We cut it into *tiles* of a fixed number of columns, and only one tile is in memory at a time (Dao
+// et al. 2022, algorithm 1). As in add(), we correct the sums when a tile contains a larger score.
 
 Tiled forward(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
-  Tensor top = full({q.size(0), 1}, kNever, q.dtype()), sums = zeros({q.size(0), 1}, q.dtype()),
+  Tensor top = full({q.size(0), 1}, kMinusInfinity, q.dtype()), sums = zeros({q.size(0), 1}, q.dtype()),
          out = zeros({q.size(0), v.size(1)}, q.dtype());
   for (Size first = 0; first < k.size(0); first += tile) {
     const Size last = std::min(first + tile, k.size(0));
     const Tensor s = scores_of(q, rows(k, first, last));  // (Tq, tile)
     const Tensor new_top = maximum(top, max(s, {-1}, Keep::yes));
-    const Tensor shrink = exp(top - new_top), p = exp(s - new_top);
-    sums = sums * shrink + sum(p, {-1}, Keep::yes);
-    out = out * shrink + matmul(p, rows(v, first, last));
+    const Tensor rescale = exp(top - new_top), p = exp(s - new_top);
+    sums = sums * rescale + sum(p, {-1}, Keep::yes);
+    out = out * rescale + matmul(p, rows(v, first, last));
     top = new_top;
   }
   return {out / sums, top + log(sums)};
 }
 
-// For backward, we need the weights, which we did not keep. Let P be the matrix of the weights, O = P V the
-// output, and dO the gradient of the loss with respect to O. With the rule of softmax from lesson 02, the
+// For backward, we need the weights, which we did not keep. Let S = Q Kᵀ / √d be the scores, P the weights, O = P V
+// the output, and dO the gradient of the loss with respect to O. With the rule of softmax from lesson 02, the
 // gradients are:
 //
 //     dV = Pᵀ dO         dP = dO Vᵀ         dS_ij = P_ij (dP_ij − D_i),  D_i = Σ_j P_ij dP_ij
-//     dQ = scale · dS K                     dK = scale · dSᵀ Q
+//     dQ = dS K / √d                        dK = dSᵀ Q / √d
 //
-// Because we kept L, we can compute each tile of P again from Q and K. Only D needs another idea: it is a sum
-// over all keys, so a single tile does not contain it. But dP_ij is dO_i · v_j. Therefore
+// Because we kept L, we can compute each tile of P again from Q and K: P_ij = exp(s_ij − L_i). Only D needs another
+// idea. It is a sum over all keys, so a single tile does not contain it. But dP_ij is dO_i · v_j. Therefore
 //
 //     D_i = Σ_j P_ij (dO_i · v_j) = dO_i · Σ_j P_ij v_j = dO_i · O_i
 //
-// The forward pass has already computed the output O for all keys.
+// O_i is the output of query i, which the forward pass has already computed and kept. So D needs no sum over keys.
 //
-// backward.cpp implements this in about twenty lines. If the tape recorded the loop, it would keep every
-// tile. So we define an op (lesson 02): its value comes from detached inputs, and one rule returns all three
-// gradients.
+// backward.cpp implements this in about twenty lines. There is one more difficulty. If the tape recorded the loop
+// of forward(), it would keep every tile. So we define an op (lesson 02): its value comes from detached inputs, and
+// one rule returns all three gradients.
 
 Tensor tiled(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
   const Tensor q0 = q.detach(), k0 = k.detach(), v0 = v.detach();
@@ -160,9 +171,10 @@ Tensor tiled(const Tensor& q, const Tensor& k, const Tensor& v, Size tile) {
 }
 
 // ---- 4. The fused kernel ----------------------------------------------------------------------------------
-// attend() does the same computation in one kernel, forward and backward (core/simd/attention/). Its tiles of
-// 48 queries × 96 keys fit into the caches. Its mask is a BlockMask, which knows for each tile whether any
-// pair in it is visible. Tiles without a visible pair are skipped.
+// attend() does the same computation in one *kernel*, a function that works on the numbers directly and without a
+// tape (core/simd/attention/). It computes forward and backward. Its tiles of 48 queries × 96 keys fit into the
+// processor's caches. Its mask is a BlockMask, which knows for each tile whether any pair in it is visible. Tiles
+// without a visible pair are skipped.
 
 void one_kernel(const kit::Options& options, kit::Report& report) {
   const kit::Question left =
@@ -185,8 +197,11 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
 // ---- 5. Memory and time -----------------------------------------------------------------------------------
 // One head of width 64 attends from T words to the same T words, forward and backward. watch.hpp measures the
 // memory after each op, gradient and tile. We report the peak: the largest amount of memory in use beyond the
-// inputs. At T = 4096 the peak was 194 MiB with plain ops and 12 MiB with attend(). Of the tiles for these
-// 4096 × 4096 pairs, 51.2 % are computed under a causal mask.
+// inputs. At T = 4096, the peak was 194 MiB with plain ops and 12 MiB with attend().
+//
+// The work still grows with T². Without a mask, attend() computes all T² scores in the forward pass, as plain ops
+// do, and a second time in the backward pass. A causal mask nearly halves the work: of the tiles for these
+// 4096 × 4096 pairs, 51.2 % are computed.
 
 void memory_and_time(const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(

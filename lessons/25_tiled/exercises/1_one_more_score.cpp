@@ -12,22 +12,21 @@
 // come in any order.
 #include "lessons/grader/answer.hpp"
 
-struct Running {
+struct OnlineSoftmax {
   double top = -std::numeric_limits<double>::infinity();
   double sum = 0;
   std::vector<double> weighted;  // the size of a value; zeros at the start
 };
 
-void take(Running& running, double s, const std::vector<double>& v) {
+void add(OnlineSoftmax& state, double s, const std::vector<double>& v) {
   //[ four to six lines
-  //: static_cast<void>(running), static_cast<void>(s), static_cast<void>(v);
+  //: static_cast<void>(state), static_cast<void>(s), static_cast<void>(v);
   //: static_cast<void>(static_cast<double>(not_written_yet()));
-  const double new_top = std::max(running.top, s);
-  const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
-  running.sum = running.sum * shrink + weight;
-  for (std::size_t i = 0; i < v.size(); ++i)
-    running.weighted[i] = running.weighted[i] * shrink + weight * v[i];
-  running.top = new_top;
+  const double new_top = std::max(state.top, s);
+  const double rescale = std::exp(state.top - new_top), weight = std::exp(s - new_top);
+  state.sum = state.sum * rescale + weight;
+  for (std::size_t i = 0; i < v.size(); ++i) state.weighted[i] = state.weighted[i] * rescale + weight * v[i];
+  state.top = new_top;
   //]
 }
 
@@ -35,33 +34,33 @@ void take(Running& running, double s, const std::vector<double>& v) {
 //   top)?
 // hint: sum = sum · exp(____ − ____) + exp(s − new top), and the same for weighted. The factor is 1 if s is
 //   not above the old top.
-// hint: Compute shrink = exp(running.top − new_top) before you overwrite running.top.
+// hint: Compute rescale = exp(state.top − new_top) before you overwrite state.top.
 //
-// wrong: The factor shrink is missing, or it is 1 because you changed the top first. The old terms are
+// wrong: The factor rescale is missing, or it is 1 because you changed the top first. The old terms are
 //   relative to the old top and the new term to the new top, so old scores get too much weight.
-// - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
-// + const double shrink = 1, weight = std::exp(s - new_top);
-// wrong: You multiply the sum by shrink, but not the weighted values. Both are sums over the same terms.
-// - running.weighted[i] = running.weighted[i] * shrink + weight * v[i];
-// + running.weighted[i] = running.weighted[i] + weight * v[i];
-// wrong: You multiply the weighted values by shrink, but not the sum. Both are sums over the same terms.
-// - running.sum = running.sum * shrink + weight;
-// + running.sum = running.sum + weight;
+// - const double rescale = std::exp(state.top - new_top), weight = std::exp(s - new_top);
+// + const double rescale = 1, weight = std::exp(s - new_top);
+// wrong: You multiply the sum by rescale, but not the weighted values. Both are sums over the same terms.
+// - state.weighted[i] = state.weighted[i] * rescale + weight * v[i];
+// + state.weighted[i] = state.weighted[i] + weight * v[i];
+// wrong: You multiply the weighted values by rescale, but not the sum. Both are sums over the same terms.
+// - state.sum = state.sum * rescale + weight;
+// + state.sum = state.sum + weight;
 // wrong: The factor is inverted. exp(new − old) makes the old terms larger, and they must become smaller.
-// - const double shrink = std::exp(running.top - new_top), weight = std::exp(s - new_top);
+// - const double rescale = std::exp(state.top - new_top), weight = std::exp(s - new_top);
 // + const double weight = std::exp(s - new_top);
-// + const double shrink = std::isinf(running.top) ? 0 : std::exp(new_top - running.top);
+// + const double rescale = std::isinf(state.top) ? 0 : std::exp(new_top - state.top);
 // wrong: You do not subtract the top. For a score near 1000, exp(s) is infinite, and ∞ / ∞ is NaN.
-// - const double new_top = std::max(running.top, s);
+// - const double new_top = std::max(state.top, s);
 // + const double new_top = 0;
 // wrong: You store the newest score as the top, and not the largest one. After a small score, the old terms
 //   overflow.
-// - const double new_top = std::max(running.top, s);
+// - const double new_top = std::max(state.top, s);
 // + const double new_top = s;
 // wrong: The top starts at 0 and never becomes smaller. For scores far below 0, every weight is 0, and 0 / 0
 //   is NaN.
-// - const double new_top = std::max(running.top, s);
-// + const double new_top = std::max({running.top, s, 0.0});
+// - const double new_top = std::max(state.top, s);
+// + const double new_top = std::max({state.top, s, 0.0});
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -84,11 +83,11 @@ std::vector<double> at_once(const std::vector<double>& scores,
 
 std::vector<double> one_by_one(const std::vector<double>& scores,
                                const std::vector<std::vector<double>>& values) {
-  Running running;
-  running.weighted.assign(values.front().size(), 0.0);
-  for (std::size_t j = 0; j < scores.size(); ++j) take(running, scores[j], values[j]);
-  for (double& x : running.weighted) x /= running.sum;
-  return running.weighted;
+  OnlineSoftmax state;
+  state.weighted.assign(values.front().size(), 0.0);
+  for (std::size_t j = 0; j < scores.size(); ++j) add(state, scores[j], values[j]);
+  for (double& x : state.weighted) x /= state.sum;
+  return state.weighted;
 }
 
 }  // namespace
@@ -98,11 +97,11 @@ void judge(Judge& judge) {
     judge.example("scores 2 and 5, values (10, 0) and (20, 1)");
     const std::vector<std::vector<double>> values = {{10, 0}, {20, 1}};
     judge.same(one_by_one({2, 5}, values), at_once({2, 5}, values), "the average");
-    Running running;
-    running.weighted = {0};
-    take(running, 2, {10}), take(running, 5, {20});
-    judge.same(running.top, 5, "the top after 2 and 5");
-    judge.same(running.sum, 1 + std::exp(-3.0), "the sum after 2 and 5");
+    OnlineSoftmax state;
+    state.weighted = {0};
+    add(state, 2, {10}), add(state, 5, {20});
+    judge.same(state.top, 5, "the top after 2 and 5");
+    judge.same(state.sum, 1 + std::exp(-3.0), "the sum after 2 and 5");
   });
   const auto far_off = [&](double from) {
     judge.each_size({{"scores", 1, 12}, {"numbers in a value", 1, 3}}, [&](const Sizes& n) {

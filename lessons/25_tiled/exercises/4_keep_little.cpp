@@ -33,8 +33,8 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
     const Tensor scores = matmul(q0, transpose(k0)) * scale;  // computed again
     const Tensor weights = softplus(scores);
     const Tensor total = sum(weights, {-1}, Keep::yes);
-    const Tensor compared = sum(d_out * out, {-1}, Keep::yes);  // the part of the gradient through total
-    const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
+    const Tensor delta = sum(d_out * out, {-1}, Keep::yes);  // the part of the gradient through total
+    const Tensor d_weights = (matmul(d_out, transpose(v0)) - delta) / total;
     const Tensor d_scores = d_weights * sigmoid(scores);  // softplus' = sigmoid
     return std::array{scale * matmul(d_scores, k0), scale * matmul(transpose(d_scores), q0),
                       matmul(transpose(weights / total), d_out)};
@@ -66,8 +66,8 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
 // + const Tensor out = by_ops(q, k, v);
 // wrong: You treat the sum of a row as a constant. But Σ w depends on q and k too, so a part of the gradient
 //   is missing: dO_i · O_i.
-// - const Tensor d_weights = (matmul(d_out, transpose(v0)) - compared) / total;
-// + const Tensor d_weights = (matmul(d_out, transpose(v0)) - 0.0 * compared) / total;
+// - const Tensor d_weights = (matmul(d_out, transpose(v0)) - delta) / total;
+// + const Tensor d_weights = (matmul(d_out, transpose(v0)) - 0.0 * delta) / total;
 // wrong: You use the gradient of a softmax, where eˣ is its own derivative. The derivative of softplus is the
 //   sigmoid.
 // - const Tensor d_scores = d_weights * sigmoid(scores);
