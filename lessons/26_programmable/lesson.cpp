@@ -4,9 +4,12 @@
 // and its cache). Afterwards you can write a new attention mechanism as one lambda, check it, and train it.
 //
 // Many papers propose a new attention mechanism, and most of these differ from softmax(Q Kᵀ / √d) V in one
-// line. That line is easy to write with tensors. But then the tape stores the matrix of all pairs, which
-// lesson 25 avoided. In this lesson, we run the line inside the tiles. But the kernel was written before the
-// line. How can it run the line, and also its derivative?
+// line. That line is easy to write with tensor ops. But then the tape stores the matrix of all pairs, which
+// lesson 25 avoided.
+//
+// In this lesson, you pass your line as a lambda to the kernel of lesson 25, which runs it inside the tiles.
+// (PyTorch's FlexAttention, Dong et al. 2024, has the same idea and also calls the lambda score_mod.) But the
+// kernel was written before your line. How can it run the line, and also its derivative?
 //
 // The files of this lesson: my_attention.cpp is the file that you change. gallery_element.cpp and
 // gallery_ops.cpp contain mechanisms from which you can start. tasks.cpp draws the texts.
@@ -32,28 +35,31 @@ using namespace tapestry;
 using Learned = std::vector<Tensor>;
 
 // ---- 1. Three ways to write a score -----------------------------------------------------------------------
-// As an example, we compare a query and a key by their distance instead of their product (Nadaraya 1964,
-// Watson 1964): s_ij = −‖q_i − k_j‖². For q = (1, 0), the keys (1, 1) and (3, 0) have the scores −1 and −4.
+// As an example, we compare a query and a key by their distance instead of their product: s_ij = −‖q_i − k_j‖².
+// (Lesson 05 pools in this way; Nadaraya 1964, Watson 1964.) For q = (1, 0), the keys (1, 1) and (3, 0) have the
+// scores −1 and −4.
 //
 // There are three ways, or *levels*, to write such a score.
 //
 // **By ops.** A function computes the scores from the queries and keys with tensor ops. Every score can be
-// written in this way, and the code is close to the formula. About the shapes: unsqueeze turns (…, T, d) into
-// (…, Tq, 1, d) for the queries and into (…, 1, Tk, d) for the keys.
+// written in this way, and the code is close to the formula. But the tape stores the whole matrix. About the
+// shapes: unsqueeze turns the queries (…, Tq, d) into (…, Tq, 1, d), and the keys (…, Tk, d) into (…, 1, Tk, d). So
+// their difference has a vector for each pair.
 
 Mechanism nearness_by_ops() {
   return {.name = "by ops", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
             const Attention attention{[](const Tensor& query, const Tensor& key) {
-              const Tensor apart = unsqueeze(query, -2) - unsqueeze(key, -3);
-              return -sum(apart * apart, {-1});
+              const Tensor difference = unsqueeze(query, -2) - unsqueeze(key, -3);
+              return -sum(difference * difference, {-1});
             }};
             return attention(q, k, v).context;
           }};
 }
 
-// **By mechanism.** If the score is a sum over the d units of q and k, we write one term of the sum as a
-// lambda. Inside the lambda, q and k are numbers. (More exactly, they are SIMD vectors with one number in
-// each lane.) attend() runs the lambda in the tiles of lesson 25, forward and backward.
+// **By mechanism.** Our score is a sum over the d components of q and k, −Σ_c (q_c − k_c)². We write one term of the
+// sum as a lambda. Inside the lambda, q and k are numbers: a component of the query, and the same component of
+// the key. (More exactly, they are SIMD vectors with one number in each lane.) attend() runs the lambda in the
+// tiles of lesson 25, forward and backward.
 
 Mechanism nearness_by_mechanism() {
   return {.name = "by mechanism", .pairs = [](const Learned&) {
@@ -62,14 +68,17 @@ Mechanism nearness_by_mechanism() {
 }
 
 // **By element.** We can also write −‖q − k‖² = 2 q·k − ‖k‖² − ‖q‖². Softmax ignores ‖q‖², because it is the
-// same in a whole row. In our example, 2 · 1 − 2 = 0 and 2 · 3 − 9 = −3. Their difference is the same as that
-// of −1 and −4.
+// same in a whole row. So we leave it out. In our example, the scores become 2 · 1 − 2 = 0 and 2 · 3 − 9 = −3. Their
+// difference is the same as that of −1 and −4, so the weights are the same, too.
 //
-// What remains is the usual product, followed by a change of each score. The lambda receives the score s, its
-// position `at` (batch row b, head h, query i, key j), and one function for each tensor from which it needs
-// numbers. Tensors that need a gradient are passed as learned(…): trained tensors, and here ‖k‖², through
-// which a gradient flows to k. They must be passed explicitly, because C++ code cannot inspect what a lambda
-// captures.
+// What remains is the usual product, followed by a change of each score. This change is the lambda. It receives
+//
+// - the score s,
+// - its position `at`: batch row b, head h, query i and key j,
+// - one function for each tensor from which it needs numbers. Here, square(b, h, j) returns ‖k_j‖².
+//
+// Tensors that need a gradient are passed as learned(…): trained tensors, and here ‖k‖², through which a gradient
+// flows to k. They must be passed explicitly, because C++ code cannot inspect what a lambda captures.
 
 Mechanism nearness_by_element() {
   return {.name = "by element", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
@@ -82,10 +91,12 @@ Mechanism nearness_by_element() {
 
 // How does the kernel get the derivative? The parameters of the lambda are declared `auto`, so the lambda
 // also accepts other types than float. For backward, the kernel calls it with *dual numbers*: pairs of a
-// value and a derivative, for which +, · and tanh follow the rules of differentiation.
+// value and a derivative. Their operations follow the rules of differentiation. For example, the product rule is
 //
-// If s has the derivative 1, the result contains ∂/∂s. For f(s) = s² at s = 3, (3, 1) · (3, 1) = (9, 3 · 1 +
-// 1 · 3) = (9, 6).
+//     (a, a') · (b, b') = (a b, a b' + a' b)
+//
+// The kernel gives s the derivative 1. Then the result is a pair of f(s) and ∂f/∂s. For f(s) = s² at s = 3, the
+// lambda computes (3, 1) · (3, 1) = (9, 3 · 1 + 1 · 3) = (9, 6).
 //
 // In the lambda, write select(condition, a, b) instead of `if`, because the condition can be true in one SIMD
 // lane and false in the next.
@@ -94,7 +105,8 @@ Mechanism nearness_by_element() {
 //
 // - gradcheck compares elements of each gradient with central differences, and reports how many.
 // - The tiles must agree with plain ops, which compute the same formula for whole tensors.
-// - With a cache, the last queries alone must have the same results as among all queries.
+// - With a cache of keys and values (lesson 20), the attention gets only the last queries. They must have the same
+//   results as among all queries.
 //
 // Then each level is timed.
 
@@ -106,7 +118,7 @@ void show_levels(const kit::Options& options, kit::Report& report) {
       {"4 · 512 · 16, as in the queries", "4 · 512 · 512 · 16: a vector for each pair",
        "4 · 512 · 512: a number for each pair"});
   const Tensor q = tensor({1, 0}, DType::f64), keys = tensor({{1, 1}, {3, 0}}, DType::f64);
-  const Tensor apart = q - keys, near = -sum(apart * apart, {-1}),
+  const Tensor difference = q - keys, near = -sum(difference * difference, {-1}),
                product = 2.0 * squeeze(matmul(keys, unsqueeze(q, 1)), 1) - sum(keys * keys, {-1});
   kit::check_worked_example(
       report, "one query, two keys",
@@ -121,10 +133,11 @@ void show_levels(const kit::Options& options, kit::Report& report) {
 
 // ---- 2. Trained on short texts, tested on long ones -------------------------------------------------------
 // We train a language model on texts of 64 words and then test it on longer texts. With sinusoids (lesson
-// 17), each position has its own vector. So the vector of position 65 never occurred in training.
+// 17), each position has a different vector. So the vector of the 65th word never occurred in training.
 //
 // ALiBi (Press et al. 2022) uses only the distance between query and key. From each score it subtracts the
-// distance times a slope. Each head has its own slope. As a lambda, ALiBi is one line.
+// distance times a slope. Each of the eight heads has a different slope: 1/2, 1/4, … 1/256. As a lambda, ALiBi is
+// one line.
 //
 // With a cache there are fewer queries than keys, and query 0 is at position keys − queries of the text. The
 // code calls this position `first`.
@@ -141,9 +154,9 @@ LearnedScoreMod alibi_as_lambda() {
 // A transformer accepts such a score as the `score_mod` of its blocks. The first argument of the function
 // holds its learned tensors; ALiBi has none.
 //
-// The text is artificial. Three words in five are determined by the word before the last one, by a rule that
-// is the same in all strings. In addition, each string has a theme: six of the 64 words, which occur again
-// and again.
+// The text is artificial, with 64 words. Three words in five are determined by the word two positions before, by a
+// rule that is the same in all texts. In addition, each text has a theme: six words that occur again and again.
+// So the beginning of a text shows its theme, and a longer text is easier to predict.
 
 void longer(const kit::Options& options, kit::Report& report) {
   const kit::Question alibi = report.ask(
@@ -181,14 +194,17 @@ void longer(const kit::Options& options, kit::Report& report) {
 // a random symbol. At each position, the model must predict the favourite symbol of the voice that speaks
 // next.
 //
-// To solve the puzzle, the model must count only what this voice has said: the symbols 6, 13, 20, 27 …
-// positions back. my_attention.cpp writes this as a lambda with a table. For each head, the table has a
-// number for each remainder of the distance by 7, and it starts at 0. Training finds the remainder that
+// To solve the puzzle, the model must count only what this voice has said. It speaks next, so it last spoke 6
+// positions back, and before that 13, 20, 27 … positions back. All these distances have the remainder 6 when
+// divided by 7.
+//
+// my_attention.cpp writes this as a lambda with a table. For each head, the table has a number for each of the
+// seven remainders, which is added to the score. The numbers start at 0, and training finds the remainder that
 // matters.
 //
-// The map shows the weights with all queries and keys set to 0. The colour of a pair shows its weight as a
-// multiple of the uniform weight, which is the weight of every key if all keys of the row have the same
-// score.
+// The map shows the weights with all queries and keys set to 0, so only the table has an effect. The colour of a
+// pair shows its weight as a multiple of the uniform weight. This is the weight of every key if all keys of the
+// row have the same score.
 
 void solve_puzzle(const kit::Options& options, kit::Report& report) {
   const kit::Question schemes = report.ask(
@@ -221,7 +237,7 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
 // The gallery has 24 mechanisms from papers, each with at most 15 lines of code. The list says on which of
 // the three levels each one is written. Choose the mechanism that is most like yours and copy it into
 // my_attention.cpp. Then run `lessons/run 26 --my-attention`, which checks, times, trains and draws it.
-//
+
 // What to remember. attend() runs a lambda of the score inside its tiles, and calls it with dual numbers to
 // get the derivative. Pass tensors that need a gradient as learned(…). With a cache, the first query is not
 // at position 0.

@@ -9,9 +9,9 @@ namespace lesson26 {
 
 using namespace tapestry;
 
-// This mechanism solves the puzzle of section 3. Seven voices speak in turn, so only the remainder of the
-// distance by 7 matters, and only one of the seven remainders. The table has a number for each head and
-// remainder, and learns which one.
+// This mechanism solves the puzzle of section 3. Seven voices speak in turn. So the keys that matter have
+// distances with the same remainder when divided by 7. The table has a number for each head and remainder, and
+// learns which remainder this is.
 
 kit::Mechanism my_attention() {
   constexpr Size kHeads = 4, kTurns = 7;

@@ -1,12 +1,12 @@
 // 26.1 where_it_stands: Debugging positions with a cache
 // debug, 15 minutes
 //
-// In this attention, a query at position i of the text sees the keys at positions j with 0 ≤ i − j ≤ reach.
-// It subtracts a number that grows with the distance: the score is s − 0.1 · (i − j)².
+// In this attention, a query at position i of the text sees the keys at positions j with 0 ≤ i − j ≤ reach. From
+// the score s, it subtracts a number that grows with the distance: the result is s − 0.1 · (i − j)².
 //
-// In training, with all queries at once, the attention is right. When a model writes with a cache of keys, a
-// single new query comes with all keys so far, and the results differ from those in training. Find the
-// mistake. The last query is always at the position of the last key.
+// In training, with all queries at once, the attention is right. When a model writes with a cache of keys, there
+// is a single new query, and all keys so far. Then the results differ from those in training. Find the mistake.
+// The last query is always at the position of the last key.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 

@@ -11,7 +11,7 @@
 //
 // Then, in texts of 150 symbols, it must predict 92 % of the favourites from position 100 on. (Counting the
 // symbols at the right positions predicts about 95 %.) You may use at most 16 learned numbers. Fewer numbers
-// score better, and your best result is kept.
+// score better, and your best result is kept. You may change all the code between the lines with ↓ and ↑.
 #include "core/attention/score_lambda.hpp"
 #include "lessons/grader/answer.hpp"
 
