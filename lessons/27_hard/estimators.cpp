@@ -18,31 +18,31 @@ constexpr DType f64 = DType::f64;
 /// Maps scores (B, cells) and the answers for each cell, logits (cells, symbols), to a loss for each row.
 using Estimator = std::function<Tensor(const Tensor& scores, const Tensor& logits)>;
 
-Tensor losses_of(const Unsure& unsure, const Tensor& logits) {
+Tensor losses_of(const SingleQuestion& question, const Tensor& logits) {
   const std::vector<std::int64_t> wanted(static_cast<std::size_t>(logits.size(0)),
-                                         unsure.answer.to_vector().front());
+                                         question.answer.to_vector().front());
   return cross_entropy(logits, Indices(wanted, {logits.size(0)}), {.reduce = Reduce::none});
 }
 
-Estimator by_draw(const Unsure& unsure, double baseline) {
-  return [&unsure, baseline](const Tensor& scores, const Tensor& logits) {
+Estimator by_draw(const SingleQuestion& question, double baseline) {
+  return [&question, baseline](const Tensor& scores, const Tensor& logits) {
     const Choice choice = choose(scores);
-    return score_function_loss(losses_of(unsure, embedding(logits, choice.keys)), choice.log_probability,
+    return score_function_loss(losses_of(question, embedding(logits, choice.keys)), choice.log_probability,
                                baseline);
   };
 }
 
-Estimator by_noise(const Unsure& unsure, double tau, GumbelKind kind) {
-  return [&unsure, weigh = gumbel_softmax(tau, kind)](const Tensor& scores, const Tensor& logits) {
-    return losses_of(unsure, matmul(weigh(scores, {}), logits));
+Estimator by_noise(const SingleQuestion& question, double tau, GumbelKind kind) {
+  return [&question, weigh = gumbel_softmax(tau, kind)](const Tensor& scores, const Tensor& logits) {
+    return losses_of(question, matmul(weigh(scores, {}), logits));
   };
 }
 
 /// Each row makes its own draw, so one backward pass returns as many estimates as rows: (draws, cells).
-Tensor estimates(const Unsure& unsure, const Tensor& logits, const Estimator& estimator, Size draws,
+Tensor estimates(const SingleQuestion& question, const Tensor& logits, const Estimator& estimator, Size draws,
                  std::uint64_t seed) {
   set_random(seed);
-  const Tensor scores = variable(expand(unsure.scores, {draws, kCells}));
+  const Tensor scores = variable(expand(question.scores, {draws, kCells}));
   Tape tape;
   tape.backward(sum(estimator(scores, logits)));
   return scores.grad();
@@ -98,7 +98,7 @@ void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft,
                    kit::farthest(kit::gradients(by_nn, {scores}, seed), wanted) < 1e-12);
 }
 
-Unsure unsure_reader(std::uint64_t seed) {
+SingleQuestion single_question(std::uint64_t seed) {
   kit::Random random(seed, 5'000'000);  // a separate stream
   const std::int64_t meant = random.below(kCells), answer = random.below(kSymbols);
   std::vector<double> scores;
@@ -108,38 +108,40 @@ Unsure unsure_reader(std::uint64_t seed) {
     const std::int64_t other = (answer + 1 + random.below(kSymbols - 1)) % kSymbols;
     symbols.push_back(cell == meant ? answer : other);
   }
-  Unsure unsure;
-  unsure.scores = tensor(scores, {kCells}, f64);
-  unsure.logits = 4.0 * one_hot(Indices(symbols, {kCells}), kSymbols, f64);
-  unsure.answer = Indices{answer};
-  unsure.losses = losses_of(unsure, unsure.logits);
-  const Tensor p = softmax(unsure.scores, -1);
-  unsure.expected = sum(p * unsure.losses).item();
-  unsure.gradient = p * (unsure.losses - unsure.expected);
-  return unsure;
+  SingleQuestion question;
+  question.scores = tensor(scores, {kCells}, f64);
+  question.logits = 4.0 * one_hot(Indices(symbols, {kCells}), kSymbols, f64);
+  question.answer = Indices{answer};
+  question.losses = losses_of(question, question.logits);
+  const Tensor p = softmax(question.scores, -1);
+  question.expected = sum(p * question.losses).item();
+  question.gradient = p * (question.losses - question.expected);
+  return question;
 }
 
-Worths measure(const Unsure& unsure, Size draws, std::uint64_t seed) {
-  const double size = sum(unsure.gradient * unsure.gradient).item();
-  const auto worth = [&](const char* name, const Estimator& estimator) {
-    const Tensor all = estimates(unsure, unsure.logits, estimator, draws, seed), spread = var(all, {0}, 1);
-    const Tensor apart = mean(all, {0}) - unsure.gradient, error = sqrt(spread / static_cast<double>(draws));
-    return Worth{name, sum(spread).item() / size, 100 * std::sqrt(sum(apart * apart).item() / size),
-                 max(abs(apart) / error).item()};
+AllQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed) {
+  const double size = sum(question.gradient * question.gradient).item();
+  const auto quality = [&](const char* name, const Estimator& estimator) {
+    const Tensor all = estimates(question, question.logits, estimator, draws, seed),
+                 spread = var(all, {0}, 1);
+    const Tensor apart = mean(all, {0}) - question.gradient,
+                 error = sqrt(spread / static_cast<double>(draws));
+    return Quality{name, sum(spread).item() / size, 100 * std::sqrt(sum(apart * apart).item() / size),
+                   max(abs(apart) / error).item()};
   };
-  const auto straight = [&](double tau) { return by_noise(unsure, tau, GumbelKind::straight_through); };
-  const auto soft = [&](double tau) { return by_noise(unsure, tau, GumbelKind::soft); };
-  return {worth("REINFORCE, no baseline", by_draw(unsure, 0)),
-          worth("REINFORCE, baseline", by_draw(unsure, unsure.expected)),
-          worth("straight-through, τ = 0.1", straight(0.1)),
-          worth("straight-through, τ = 1", straight(1)),
-          worth("Gumbel-softmax, τ = 0.1", soft(0.1)),
-          worth("Gumbel-softmax, τ = 1", soft(1))};
+  const auto straight = [&](double tau) { return by_noise(question, tau, GumbelKind::straight_through); };
+  const auto soft = [&](double tau) { return by_noise(question, tau, GumbelKind::soft); };
+  return {quality("REINFORCE, no baseline", by_draw(question, 0)),
+          quality("REINFORCE, baseline", by_draw(question, question.expected)),
+          quality("straight-through, τ = 0.1", straight(0.1)),
+          quality("straight-through, τ = 1", straight(1)),
+          quality("Gumbel-softmax, τ = 0.1", soft(0.1)),
+          quality("Gumbel-softmax, τ = 1", soft(1))};
 }
 
-double exact_variance(const Unsure& unsure, double offset) {
-  const std::vector<double> p = softmax(unsure.scores, -1).to_vector(), losses = unsure.losses.to_vector(),
-                            gradient = unsure.gradient.to_vector();
+double exact_variance(const SingleQuestion& question, double offset) {
+  const std::vector<double> p = softmax(question.scores, -1).to_vector(),
+                            losses = question.losses.to_vector(), gradient = question.gradient.to_vector();
   double squares = 0, size = 0;
   for (std::size_t a = 0; a < p.size(); ++a)
     for (std::size_t k = 0; k < p.size(); ++k) {
@@ -150,18 +152,19 @@ double exact_variance(const Unsure& unsure, double offset) {
   return squares / size - 1;
 }
 
-Peeks who_peeks(const Unsure& unsure, std::uint64_t seed) {
+ReadsOthers reads_other_cells(const SingleQuestion& question, std::uint64_t seed) {
   set_random(seed);
   const Tensor drawn =
-      choose(expand(unsure.scores, {1, kCells})).weights;  // every estimate with this seed draws this cell
-  const Tensor mine = transpose(drawn);                    // (cells, 1)
-  const Tensor others = random_normal(unsure.logits.shape(), seed, f64);
-  const Tensor changed = mine * unsure.logits + (1 - mine) * others;
-  const auto peeks = [&](const Estimator& estimator) {
-    return kit::farthest({estimates(unsure, unsure.logits, estimator, 1, seed)},
-                         {estimates(unsure, changed, estimator, 1, seed)}) > 0;
+      choose(expand(question.scores, {1, kCells})).weights;  // every estimate with this seed draws this cell
+  const Tensor mine = transpose(drawn);                      // (cells, 1)
+  const Tensor others = random_normal(question.logits.shape(), seed, f64);
+  const Tensor changed = mine * question.logits + (1 - mine) * others;
+  const auto changes = [&](const Estimator& estimator) {
+    return kit::farthest({estimates(question, question.logits, estimator, 1, seed)},
+                         {estimates(question, changed, estimator, 1, seed)}) > 0;
   };
-  return {peeks(by_draw(unsure, unsure.expected)), peeks(by_noise(unsure, 1, GumbelKind::straight_through))};
+  return {changes(by_draw(question, question.expected)),
+          changes(by_noise(question, 1, GumbelKind::straight_through))};
 }
 
 }  // namespace tapestry::lesson27

@@ -10,8 +10,8 @@
 
 namespace tapestry::lesson27 {
 
-/// Returns a loss for each row, whose gradient is the estimate. Takes scores (B, n), the key that each row
-/// drew, the loss of each row (B), and a baseline.
+/// Returns the surrogate loss of each row, (B), from scores (B, n), the drawn key of each row (B), the loss of each
+/// row (B), and a baseline. The gradient of the surrogate is the estimate.
 using ByDraw =
     std::function<Tensor(const Tensor& scores, const Indices& drawn, const Tensor& losses, double b)>;
 
@@ -19,8 +19,8 @@ struct Moments {
   double drawn[2];  ///< the estimate after each draw
   double mean, variance;
 };
-/// Mean and variance of the estimate for the first of two cells with the probabilities ¼ and ¾, over both
-/// draws.
+/// Returns the mean and the variance of the estimate for the first of two cells with the probabilities ¼ and ¾, over
+/// both draws.
 Moments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline);
 
 /// Maps scores (B, n), noise (B, n) and a temperature to weights (B, n).
@@ -31,8 +31,8 @@ using ByNoise = std::function<Tensor(const Tensor& scores, const Tensor& noise, 
 void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft, const ByNoise& straight,
                std::uint64_t seed);
 
-/// A question to a reader that has learned the symbols, but not where to look. In f64.
-struct Unsure {
+/// One question to a reader that knows the symbols, but not yet which cell to read. All tensors are f64.
+struct SingleQuestion {
   Tensor scores;   ///< (cells): normal with standard deviation ½
   Tensor logits;   ///< (cells, symbols): the answer for each cell: 4 at the symbol in the cell, 0 elsewhere
   Indices answer;  ///< (1): a symbol that is in only one cell
@@ -40,26 +40,26 @@ struct Unsure {
   double expected;
   Tensor gradient;  ///< (cells): of the expected loss with respect to the scores, p_k (L_k − J)
 };
-Unsure unsure_reader(std::uint64_t seed);
+SingleQuestion single_question(std::uint64_t seed);
 
-struct Worth {
+struct Quality {
   std::string name;
-  double variance = 0;  ///< sum of the variances over k, divided by the squared gradient
+  double variance = 0;  ///< sum of the variances over k, divided by the squared norm of the gradient
   double off = 0;       ///< |mean − gradient| ÷ |gradient|, in %
   double errors = 0;    ///< the largest of |mean_k − gradient_k| in standard errors of that mean
 };
 /// The measurements of all estimates, each with the same number of draws, using nn/'s functions.
-struct Worths {
-  Worth no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;  // τ = 0.1 and 1
+struct AllQualities {
+  Quality no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;  // τ = 0.1 and 1
 };
-Worths measure(const Unsure& unsure, Size draws, std::uint64_t seed);
+AllQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed);
 /// Returns the exact variance of L_a (1{a = k} − p_k), with `offset` added to every loss.
-double exact_variance(const Unsure& unsure, double offset);
+double exact_variance(const SingleQuestion& question, double offset);
 
-/// Says whether an estimate changes when the symbols in all cells except the drawn one change.
-struct Peeks {
+/// True for a method whose estimate changes when the symbols in the cells that were not drawn change.
+struct ReadsOthers {
   bool reinforce, straight_through;
 };
-Peeks who_peeks(const Unsure& unsure, std::uint64_t seed);
+ReadsOthers reads_other_cells(const SingleQuestion& question, std::uint64_t seed);
 
 }  // namespace tapestry::lesson27

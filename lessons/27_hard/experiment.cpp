@@ -11,11 +11,11 @@
 
 namespace tapestry::lesson27 {
 
-void show(const Worths& all, const kit::Options& options) {
+void show(const AllQualities& all, const kit::Options& options) {
   kit::Bars bars{"Variance of six estimates of one gradient", "variance ÷ gradient²", {}, {}};
   fmt::print("  {:<26} {:>10} {:>17} {:>20}\n", "", "variance", "error of the mean", "in standard errors");
-  for (const Worth* one : {&all.no_baseline, &all.baseline, &all.straight_cold, &all.straight_warm,
-                           &all.soft_cold, &all.soft_warm}) {
+  for (const Quality* one : {&all.no_baseline, &all.baseline, &all.straight_cold, &all.straight_warm,
+                             &all.soft_cold, &all.soft_warm}) {
     fmt::print("  {:<26} {:>10.1f} {:>15.1f} % {:>20.1f}\n", one->name, one->variance, one->off, one->errors);
     bars.bars.push_back({one->name, one->variance});
   }
@@ -25,8 +25,8 @@ void show(const Worths& all, const kit::Options& options) {
 namespace {
 
 /// Draws how the probabilities of the cells of one table change during training: a row for each moment.
-kit::Heatmap glimpses_of(const Recipe& recipe, const Trained& trained, const kit::Options& options) {
-  kit::Heatmap map{recipe.name};
+kit::Heatmap glimpses_of(const TrainingPlan& plan, const Trained& trained, const kit::Options& options) {
+  kit::Heatmap map{plan.name};
   const Size meant = glimpsed_cell(options.seed);
   for (Size cell = 0; cell < kCells; ++cell) map.columns.push_back(cell == meant ? "◆" : "·");
   for (const Size step : glimpse_steps(options.steps)) map.rows.push_back(std::to_string(step));
@@ -38,12 +38,13 @@ kit::Heatmap glimpses_of(const Recipe& recipe, const Trained& trained, const kit
 
 }  // namespace
 
-FiveWays train_five(double temperature, const kit::Options& options) {
-  const std::array recipes = {
-      Recipe{"a cell at random", Way::at_random}, Recipe{"REINFORCE, no baseline", Way::no_baseline},
-      Recipe{"REINFORCE, baseline", Way::baseline}, Recipe{"Gumbel-softmax, soft", Way::soft, 0, temperature},
-      Recipe{"straight-through", Way::straight_through, 0, temperature}};
-  std::array<double, recipes.size()> right{};
+MethodResults train_five(double temperature, const kit::Options& options) {
+  const std::array plans = {TrainingPlan{"a cell at random", Method::at_random},
+                            TrainingPlan{"REINFORCE, no baseline", Method::no_baseline},
+                            TrainingPlan{"REINFORCE, baseline", Method::baseline},
+                            TrainingPlan{"Gumbel-softmax, soft", Method::soft, 0, temperature},
+                            TrainingPlan{"straight-through", Method::straight_through, 0, temperature}};
+  std::array<double, plans.size()> right{};
   kit::HeatmapGrid grid{
       fmt::format(
           "Probability of each cell of one table during training (rows: steps); cell {} is the right one",
@@ -51,26 +52,27 @@ FiveWays train_five(double temperature, const kit::Options& options) {
       {},
       2};
   fmt::print("  {:<24} right answers\n", "");
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    const Trained trained = train(recipes[i], options);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const Trained trained = train(plans[i], options);
     right[i] = trained.right;
-    fmt::print("  {:<24} {:>11.1f} %\n", recipes[i].name, right[i]);
-    if (recipes[i].way != Way::at_random) grid.maps.push_back(glimpses_of(recipes[i], trained, options));
+    fmt::print("  {:<24} {:>11.1f} %\n", plans[i].name, right[i]);
+    if (plans[i].method != Method::at_random) grid.maps.push_back(glimpses_of(plans[i], trained, options));
   }
   kit::show(grid, options.out / "glimpses.svg");
   return {right[0], right[1], right[2], right[3], right[4]};
 }
 
-Raised raise_losses(const Unsure& unsure, const FiveWays& five, double most, const kit::Options& options) {
+Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double most,
+                    const kit::Options& options) {
   kit::Series without{"no baseline", {}, {}}, with{"baseline", {}, {}, kit::Mark::points};
-  const double with_baseline = exact_variance(unsure, -unsure.expected);
+  const double with_baseline = exact_variance(question, -question.expected);
   Raised right{five.no_baseline, five.baseline};
   fmt::print("  {:>16} {:>10} {:>14} {:>12}\n", "added to losses", "variance", "no baseline", "baseline");
   for (const double share : {0.0, 1.0 / 30, 0.1, 1.0 / 3, 1.0}) {
-    const double added = share * most, variance = exact_variance(unsure, added);
+    const double added = share * most, variance = exact_variance(question, added);
     const bool at_an_end = share == 0 || share == 1;
-    if (share > 0) right.no_baseline = train({"no baseline", Way::no_baseline, added}, options).right;
-    if (share == 1) right.baseline = train({"baseline", Way::baseline, added}, options).right;
+    if (share > 0) right.no_baseline = train({"no baseline", Method::no_baseline, added}, options).right;
+    if (share == 1) right.baseline = train({"baseline", Method::baseline, added}, options).right;
     without.x.push_back(variance), without.y.push_back(right.no_baseline);
     if (at_an_end) with.x.push_back(with_baseline), with.y.push_back(right.baseline);
     fmt::print("  {:>16.1f} {:>10.0f} {:>12.1f} % {:>12}\n", added, variance, right.no_baseline,

@@ -7,20 +7,21 @@
 namespace tapestry::lesson27 {
 
 /// Prints a line for each estimate, and draws variance.svg.
-void show(const Worths& all, const kit::Options& options);
+void show(const AllQualities& all, const kit::Options& options);
 
 /// Percentages of questions answered correctly.
-struct FiveWays {
+struct MethodResults {
   double at_random, no_baseline, baseline, soft, straight_through;
 };
 /// Trains all five methods on the same tables, prints the results, and draws glimpses.svg.
-FiveWays train_five(double temperature, const kit::Options& options);
+MethodResults train_five(double temperature, const kit::Options& options);
 
 struct Raised {
   double no_baseline, baseline;  ///< right answers in %, with `most` added to every loss
 };
 /// Trains without a baseline for several added numbers up to `most`, and with a baseline for the largest.
 /// Prints the results, and draws raised.svg.
-Raised raise_losses(const Unsure& unsure, const FiveWays& five, double most, const kit::Options& options);
+Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double most,
+                    const kit::Options& options);
 
 }  // namespace tapestry::lesson27

@@ -40,26 +40,27 @@ Tensor rotation(std::uint64_t seed) {
   return tensor(rows, {kWidth, kWidth});
 }
 
-bool is_gumbel(Way way) { return way == Way::soft || way == Way::straight_through; }
+bool is_gumbel(Method method) { return method == Method::soft || method == Method::straight_through; }
 
 /// Returns the loss of a batch, which the progress shows, with the gradient of the training method.
 class Step {
  public:
-  explicit Step(const Recipe& recipe)
-      : recipe_(recipe),
-        gumbel_(gumbel_softmax(recipe.temperature,
-                               recipe.way == Way::soft ? GumbelKind::soft : GumbelKind::straight_through)) {}
+  explicit Step(const TrainingPlan& plan)
+      : plan_(plan),
+        gumbel_(gumbel_softmax(plan.temperature, plan.method == Method::soft
+                                                     ? GumbelKind::soft
+                                                     : GumbelKind::straight_through)) {}
 
   Tensor operator()(const Reader& reader, const Table& table) {
     const Tensor scores = reader.scores(table);
     const auto losses_of = [&](const Tensor& weights) {
       return cross_entropy(reader.answers(table, weights), table.answer, {.reduce = Reduce::none}) +
-             recipe_.added;
+             plan_.added;
     };
-    if (is_gumbel(recipe_.way)) return mean(losses_of(gumbel_(scores, {})));
-    const Choice choice = choose(recipe_.way == Way::at_random ? zeros(scores.shape()) : scores);
+    if (is_gumbel(plan_.method)) return mean(losses_of(gumbel_(scores, {})));
+    const Choice choice = choose(plan_.method == Method::at_random ? zeros(scores.shape()) : scores);
     const Tensor losses = losses_of(choice.weights);
-    const double b = recipe_.way == Way::baseline ? baseline_.value() : 0;
+    const double b = plan_.method == Method::baseline ? baseline_.value() : 0;
     const Tensor surrogate = mean(score_function_loss(losses, choice.log_probability, b));
     baseline_.add(losses);
     return surrogate +
@@ -67,16 +68,17 @@ class Step {
   }
 
  private:
-  const Recipe& recipe_;
+  const TrainingPlan& plan_;
   Normaliser gumbel_;
   MovingBaseline baseline_{0.9};
 };
 
-double percent_right(const Reader& reader, Way way, const kit::Options& options) {
+double percent_right(const Reader& reader, Method method, const kit::Options& options) {
   const Table test = lay_table(options.smoke ? 200 : 5000, options.seed, kit::Random(options.seed, kTest));
   set_random(options.seed, kAtRandom);
   const Tensor scores = reader.scores(test);
-  const Tensor read = way == Way::at_random ? choose(zeros(scores.shape())).weights : hardmax_weights(scores);
+  const Tensor read =
+      method == Method::at_random ? choose(zeros(scores.shape())).weights : hardmax_weights(scores);
   return kit::percent_equal(argmax(reader.answers(test, read)), test.answer);
 }
 
@@ -117,11 +119,11 @@ std::vector<Size> glimpse_steps(Size steps) {
 
 Size glimpsed_cell(std::uint64_t seed) { return glimpsed_table(seed).meant.to_vector().front(); }
 
-Trained train(const Recipe& recipe, const kit::Options& options) {
+Trained train(const TrainingPlan& plan, const kit::Options& options) {
   constexpr Size kBatch = 64;
   Reader reader;
   reader.initialise(options.seed);
-  if (recipe.way == Way::at_random)
+  if (plan.method == Method::at_random)
     for (const char* unused : {"w_q", "w_k"}) reader.freeze(unused);
   Trained trained;
   const Table glimpsed = glimpsed_table(options.seed);
@@ -131,9 +133,9 @@ Trained train(const Recipe& recipe, const kit::Options& options) {
       trained.glimpses.push_back(reshape(softmax(reader.scores(glimpsed), -1), {kCells}).detach());
   };
   look(0);
-  Step loss(recipe);
+  Step loss(plan);
   kit::train(reader,
-             {.name = recipe.name,
+             {.name = plan.name,
               .steps = options.steps,
               .rate = 1e-2,
               .batch = kBatch,
@@ -141,7 +143,7 @@ Trained train(const Recipe& recipe, const kit::Options& options) {
               .seed = options.seed,
               .after_step = look},
              [&](kit::Random random) { return loss(reader, lay_table(kBatch, options.seed, random)); });
-  trained.right = percent_right(reader, recipe.way, options);
+  trained.right = percent_right(reader, plan.method, options);
   return trained;
 }
 

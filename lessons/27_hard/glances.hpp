@@ -34,11 +34,11 @@ struct Reader : Module {
   Linear says{{*this, "says"}, kSymbols, kSymbols};
 };
 
-enum class Way { at_random, no_baseline, baseline, soft, straight_through };
+enum class Method { at_random, no_baseline, baseline, soft, straight_through };
 
-struct Recipe {
+struct TrainingPlan {
   std::string name;
-  Way way;
+  Method method;
   double added = 0;        ///< added to every loss
   double temperature = 1;  ///< of the softmax with Gumbel noise
 };
@@ -51,6 +51,6 @@ struct Trained {
 std::vector<Size> glimpse_steps(Size steps);
 /// Returns the right cell of the table of the glimpses.
 Size glimpsed_cell(std::uint64_t seed);
-Trained train(const Recipe& recipe, const kit::Options& options);
+Trained train(const TrainingPlan& plan, const kit::Options& options);
 
 }  // namespace tapestry::lesson27

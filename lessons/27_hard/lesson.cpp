@@ -5,12 +5,13 @@
 // the variance of a gradient estimate, and reduce its variance without changing its mean.
 //
 // All attention so far is *soft*: the result is a weighted average of all values. But sometimes a model can
-// read only one value. For example, opening a cell may cost something, or a camera can point at only one
-// place. *Hard* attention draws one key at random, with the attention weights as probabilities, and reads
-// only its value (Xu and others 2015).
+// read only one value. For example, a camera can point at only one place. Or the values are in closed cells,
+// and it costs something to open a cell. *Hard* attention draws one key at random, with the attention weights
+// as probabilities, and reads only its value (Xu and others 2015).
 //
-// A small change of the scores usually does not change the drawn key. So the derivative of the loss after a
-// draw is 0, wherever it exists. How can the scores be trained?
+// How can the scores be trained? If we change a score a little, the drawn key usually stays the same, and so
+// does the loss. Sometimes the key changes, and the loss jumps. So the derivative of the loss with respect to
+// the scores is 0, except at the jumps, where it does not exist.
 
 #include <algorithm>
 #include <cmath>
@@ -29,22 +30,24 @@ constexpr DType f64 = DType::f64;
 
 // ---- 1. The REINFORCE estimate by hand --------------------------------------------------------------------
 // Suppose there are two cells. The model reads one of them, with the probabilities p = softmax(s) = (¼, ¾).
-// The loss is 1 after reading the first cell and 3 after reading the second: L = (1, 3). The loss of a single
-// draw jumps between these numbers. But the *expected* loss J is a smooth function of the scores:
+// The loss is 1 after reading the first cell and 3 after reading the second: L = (1, 3). The loss after a
+// single draw is one of these two numbers. But the *expected* loss J is a smooth function of the scores:
 //
-//     J = Σ_a p_a L_a = ¼ · 1 + ¾ · 3 = 2.5                      ∂p_a/∂s_k = p_a (1{a = k} − p_k) (lesson 02)
-//     ∂J/∂s_k = Σ_a p_a · L_a (1{a = k} − p_k) = p_k (L_k − J)   for s₁: ¼ · (1 − 2.5) = −0.375
+//     J = Σ_a p_a L_a = ¼ · 1 + ¾ · 3 = 2.5
 //
-// Here 1{a = k} is 1 if a = k, and 0 otherwise. This formula needs all losses L_a, so we would have to open
-// all cells.
+// So we can compute its gradient. Let 1{a = k} be 1 if a = k, and 0 otherwise. From lesson 02 we know the
+// derivative of softmax, ∂p_a/∂s_k = p_a (1{a = k} − p_k). Therefore
 //
-// But the sum Σ_a p_a · L_a (1{a = k} − p_k) is the mean of L_a (1{a = k} − p_k) over random draws a with the
-// probabilities p_a. Each draw needs only its own loss L_a. So a single draw gives an *estimate* of the
-// gradient. The estimate is *unbiased*, which means that its mean is the exact gradient.
+//     ∂J/∂s_k = Σ_a p_a · L_a (1{a = k} − p_k) = p_k (L_k − J)          for s₁: ¼ · (1 − 2.5) = −0.375
 //
-// Because 1{a = k} − p_k is the derivative of ln p_a, the estimate is L_a ∂ln p_a/∂s_k. It is called
-// REINFORCE (Williams 1992), or the *score function* estimate. (In statistics, the score is this derivative.
-// It has nothing to do with attention scores.) For s₁ we get:
+// This formula needs all losses L_a, so the model would have to open all cells. But look at the sum again. It
+// is the mean of L_a (1{a = k} − p_k), if the cell a is drawn with the probability p_a. A single draw needs
+// only its own loss L_a. So it gives an *estimate* of the gradient. The estimate is *unbiased*: its mean is
+// the exact gradient.
+//
+// The derivative of ln p_a with respect to s_k is 1{a = k} − p_k. So the estimate is L_a ∂ln p_a/∂s_k. It is
+// called REINFORCE (Williams 1992), or the *score function* estimate. (In statistics, the score is this
+// derivative. It has nothing to do with attention scores.) For s₁ we get:
 //
 //     drawn    probability   L_a (1{a = 1} − ¼)       with the baseline 2.5: (L_a − 2.5) (1{a = 1} − ¼)
 //       1        ¼            1 · ¾ =  0.75            (1 − 2.5) ·   ¾  = −1.125
@@ -52,24 +55,26 @@ constexpr DType f64 = DType::f64;
 //     mean                   −0.375                    −0.375
 //     variance                0.422                     0.188      (the mean of the squares, minus 0.375²)
 //
-// The mean of the estimates is right, but each single estimate is far from it. The last column subtracts a
-// *baseline* b from the losses. The mean stays the same, because Σ_a p_a b ∂ln p_a/∂s_k = b Σ_a ∂p_a/∂s_k =
-// 0: the probabilities sum to 1 for every s.
+// The mean of the estimates is right, but each single estimate is far from it. The last column shows a
+// remedy: it subtracts a number b, the *baseline*, from the losses. The variance falls, and the mean stays the
+// same. This holds for every b, because the probabilities sum to 1 for every s:
+//
+//     Σ_a p_a · b ∂ln p_a/∂s_k = b Σ_a ∂p_a/∂s_k = b ∂1/∂s_k = 0
 //
 // A good baseline is the expected loss J, or the mean of earlier losses. It must not depend on the draw.
 //
-// In code, we return a loss whose *gradient* is the estimate. The value of this loss has no meaning:
+// In code, we return a *surrogate loss*: its gradient is the estimate, and its value has no meaning.
 
-/// Maps scores (B, n), the key that each row drew, and the loss after the draw (B) to a loss for each row
-/// (B).
+/// Returns the surrogate loss of each row, (B), from scores (B, n), the drawn key of each row (B), the loss
+/// after the draw (B), and the baseline.
 Tensor reinforce(const Tensor& scores, const Indices& drawn, const Tensor& losses, double b) {
   const Tensor one = one_hot(drawn, scores.size(-1), scores.dtype());
   const Tensor log_p = sum(one * log_softmax(scores, -1), {-1});
   return losses + (losses.detach() - b) * log_p;
 }
 
-// The first term, `losses`, trains the part of the model that uses the value. Its gradient flows through the
-// losses as usual.
+// The second term trains the scores. The first term, `losses`, trains the part of the model that uses the
+// value: its gradient flows through the losses as usual. In the second term, detach() prevents that.
 
 void pencil(kit::Report& report) {
   const kit::Question larger = report.ask(
@@ -94,21 +99,21 @@ void pencil(kit::Report& report) {
 }
 
 // ---- 2. Gumbel noise --------------------------------------------------------------------------------------
-// How can we draw a key with the probabilities softmax(s)? We add noise g = −ln(−ln u) to each score, where u
-// is uniform between 0 and 1, and choose the key with the largest sum. Key a has the largest sum with the
-// probability p_a (Gumbel 1954). Now the randomness is an input, and the drawn key is a function of s + g.
+// How can we draw a key with the probabilities softmax(s)? For each score, we draw u uniformly between 0 and
+// 1, and add the noise g = −ln(−ln u). Then we choose the key with the largest sum. Key a has the largest sum
+// with the probability p_a (Gumbel 1954). Once g is drawn, the chosen key is a function of s + g.
 //
 // This function still jumps, because it returns the index of the largest number. If we replace the maximum by
 // a softmax, it has a derivative. The result is *Gumbel-softmax* (Jang and others; Maddison and others,
-// 2017):
+// 2017). With the *temperature* τ > 0, the weights are
 //
 //     w = softmax((s + g) / τ)          τ → 0: 1 at the drawn key         τ large: nearly equal weights
 //
-// τ is called the temperature. The weights w are a mixture again, so the model reads all values. The
-// *straight-through* form reads only the value of the key with the largest weight, and gives it the weight 1.
-// In backward, it uses the gradient of w.
+// This is the *soft* form. Its result is a weighted average again, so the model reads all values. The
+// *straight-through* form reads only one value: in forward, the key with the largest weight gets the weight 1.
+// In backward, the gradient is that of w.
 //
-// Neither form needs ln p. But in general, the mean of their gradients is not the gradient of J: they are
+// Neither form needs ln p. But in general, the mean of their gradients is not the gradient of J. They are
 // *biased*.
 
 Tensor gumbel(const Tensor& u) { return 0.0 - log(0.0 - log(u)); }
@@ -124,10 +129,11 @@ Tensor straight_through(const Tensor& scores, const Tensor& noise, double tau) {
   return one_hot(argmax(w), w.size(-1), w.dtype()) + (w - w.detach());  // adds 0, with the gradient of w
 }
 
-// In nn/, REINFORCE is choose() with score_function_loss(). Gumbel-softmax is gumbel_softmax(τ, kind), a
-// normaliser for any attention. Their noise comes from set_random(seed, step), like the noise of dropout.
+// In nn/, choose() draws a key, and score_function_loss() is the surrogate loss of REINFORCE. Gumbel-softmax
+// is gumbel_softmax(τ, kind), a normaliser for any attention. The draws depend on set_random(seed, step), like
+// those of dropout.
 
-void compare(std::uint64_t seed, kit::Report& report) {
+void check_draws(std::uint64_t seed, kit::Report& report) {
   const Tensor scores = expand(log(tensor({{0.25, 0.75}}, f64)), {100'000, 2});
   const Indices drawn = draw(scores, gumbel(random_uniform({100'000, 2}, seed, 1e-12, 1, f64)));
   report.check_quoted("frequency of cell 1 among the draws", mean(one_hot(drawn, 2, f64), {0}).at({0}), 0.25,
@@ -136,27 +142,30 @@ void compare(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Bias and variance of the estimates ----------------------------------------------------------------
-// We now have one question and sixteen cells. The reader has learned the symbols, but not yet which cell to
-// read. The exact gradient of its expected loss is p_k (L_k − J). Each method makes 100,000 estimates of this
-// gradient.
+// Now there are sixteen cells, and each contains one of ten symbols. The model, which we call the *reader*,
+// draws a cell and names the symbol in it. Only one cell has the symbol that is the right answer. The reader
+// knows the symbols already: it gives the logit 4 to the symbol that it reads, and 0 to the others. It does
+// not know yet which cell to read: its scores are random. Only the scores need a gradient here.
 //
-// If a method is unbiased, the mean of its estimates differs from the gradient only by chance. We measure the
-// difference in *standard errors*, √(variance / 100,000). For an unbiased method it is a few standard errors.
+// With sixteen cells, we can still compute the exact gradient, p_k (L_k − J). Each method makes 100,000
+// estimates of it. If a method is unbiased, the mean of its estimates differs from the gradient only by
+// chance. The typical difference is one *standard error*, √(variance / 100,000). If the difference is many
+// standard errors, the method is biased.
 //
-// We report the variance divided by the squared gradient. If this number is 400, a mean of 400 draws has as
-// much noise as signal.
+// The reported variance is relative: the sum of the variances over k, divided by the squared norm of the
+// gradient. If it is 400, the mean of 400 estimates has as much noise as signal.
 
-void worth(const Unsure& unsure, const kit::Options& options, kit::Report& report) {
+void compare_estimators(const SingleQuestion& question, const kit::Options& options, kit::Report& report) {
   const kit::Question colder = report.ask(
       "τ = 0.1", "How do the bias and the variance of Gumbel-softmax change when τ falls from 1 to 0.1?",
       {"less bias, less variance", "less bias, more variance", "more bias, less variance"});
   const kit::Question opened = report.ask(
       "one cell opened", "Which of the methods need only the opened cell, in forward and in backward?",
       {"REINFORCE and straight-through", "REINFORCE alone", "all of them"});
-  const Worths all = measure(unsure, options.smoke ? 1000 : 100'000, options.seed);
+  const AllQualities all = measure(question, options.smoke ? 1000 : 100'000, options.seed);
   show(all, options);
-  const Worth &plain = all.no_baseline, &baseline = all.baseline, &cold = all.soft_cold,
-              &warm = all.soft_warm;
+  const Quality &plain = all.no_baseline, &baseline = all.baseline, &cold = all.soft_cold,
+                &warm = all.soft_warm;
   report.at_most("REINFORCE: error of the mean, in standard errors", std::max(plain.errors, baseline.errors),
                  5);
   report.at_least("Gumbel-softmax, τ = 1: error of the mean, in standard errors", warm.errors, 10);
@@ -165,9 +174,9 @@ void worth(const Unsure& unsure, const kit::Options& options, kit::Report& repor
       colder, 'b', cold.errors < warm.errors && cold.variance > 5 * warm.variance,
       "With a smaller τ, the weights are closer to a draw, so the bias is smaller. But where two noisy scores "
       "are nearly equal, the weights change more steeply, so the variance is larger.");
-  const Peeks peeks = who_peeks(unsure, options.seed);
+  const ReadsOthers reads = reads_other_cells(question, options.seed);
   report.answer(
-      opened, 'b', !peeks.reinforce && peeks.straight_through,
+      opened, 'b', !reads.reinforce && reads.straight_through,
       "Straight-through reads one cell in forward. But in backward it uses the gradient of a mixture, which "
       "depends on the values of all cells. If we change the symbol in a cell that was not read, its gradient "
       "changes.");
@@ -183,21 +192,22 @@ void worth(const Unsure& unsure, const kit::Options& options, kit::Report& repor
 //     Gumbel-softmax, τ = 0.1         371.8            10.7 %                  2.9
 //     Gumbel-softmax, τ = 1             7.3            21.5 %                 44.0
 //
-// The last column shows the bias. With τ = 1, the means are many standard errors away from the gradient, so
-// these two methods are biased. At other seeds, the numbers differ, but REINFORCE stays within a few standard
-// errors.
+// The last column shows whether a method is biased. With τ = 1, the means are many standard errors away from
+// the gradient, so these two methods are biased. With τ = 0.1, the bias is smaller, and the variance is so
+// large that the mean of all these estimates barely shows a bias. At other seeds, the numbers differ, but
+// REINFORCE stays within a few standard errors.
 
 // ---- 4. Training with five methods ------------------------------------------------------------------------
-// Now the reader is trained. The task is similar to that of lesson 06. Each cell has an arrow k, a vector, on
-// its cover, and a symbol under it. The query for the cell with the arrow k is R k, where R is an unknown
-// rotation. The answer is the symbol in that cell.
+// Now we train the reader. It must also learn to name the symbols. The task is similar to that of lesson 06.
+// Each cell has a cover with an arrow k, which is a vector. The query for the cell with the arrow k is R k,
+// where R is a rotation that the reader does not know. The right answer is the symbol in that cell.
 //
-// In training, the reader draws a cell. In the test, it reads the cell with the largest score. For
-// comparison, one reader always draws a cell uniformly at random. It learns to name the symbol that it reads,
-// but not where to look.
+// In training, a reader draws a cell and reads its symbol. (With the soft form, it reads a weighted average of
+// all symbols.) In the test, all readers read the cell with the largest score. For comparison, one reader
+// always draws a cell uniformly at random. It learns to name the symbol that it reads, but not where to look.
 
-FiveWays find(double temperature, const kit::Options& options, kit::Report& report) {
-  const FiveWays five = train_five(temperature, options);
+MethodResults train_readers(double temperature, const kit::Options& options, kit::Report& report) {
+  const MethodResults five = train_five(temperature, options);
   report.at_least("REINFORCE with a baseline: right answers", five.baseline, 95, "%");
   report.at_least("Gumbel-softmax, the lower of both forms: right answers",
                   std::min(five.soft, five.straight_through), 95, "%");
@@ -216,23 +226,27 @@ FiveWays find(double temperature, const kit::Options& options, kit::Report& repo
 //
 // So a small bias does no harm here, but a large variance does. At other seeds, the numbers differ, but the
 // last three methods always learn the task.
+//
+// The picture glimpses.svg shows the reader's probabilities for the sixteen cells of one table. Each row is a
+// step of the training. In the recorded run, the probability moves to the right cell with all four methods, but
+// without a baseline it takes longest.
 
 // ---- 5. How much variance training tolerates --------------------------------------------------------------
 // In practice, a draw often has only a small effect on a large loss. For example, the loss of a caption with
 // twenty words hardly depends on a single draw. To imitate this, we add the same number to every loss.
 //
-// The expected gradient stays the same. The steps of Adam do not become longer either, because Adam divides
-// by the size of its gradients.
+// The mean of the estimates stays the same, because a number that is added to all losses acts as a baseline.
+// The steps of Adam do not become longer either, because Adam divides by the size of its gradients.
 
-void raise(double most, const Unsure& unsure, const FiveWays& five, const kit::Options& options,
-           kit::Report& report) {
+void add_to_losses(double most, const SingleQuestion& question, const MethodResults& five,
+                   const kit::Options& options, kit::Report& report) {
   const kit::Question noisy = report.ask(
       "every loss 30 larger",
       "We add 30 to every loss and train without a baseline. How many answers are right, compared with the "
       "training without the added 30?",
       {"the same number, because the mean gradient is the same", "fewer than half of all answers",
        "the same number, but after more steps"});
-  const Raised right = raise_losses(unsure, five, most, options);
+  const Raised right = raise_losses(question, five, most, options);
   report.at_least("with a baseline: right answers", right.baseline, 95, "%");
   report.answer(
       noisy, 'b', right.no_baseline <= 45,
@@ -249,29 +263,31 @@ void raise(double most, const Unsure& unsure, const FiveWays& five, const kit::O
 //                 10.0      11461         22.5 %
 //                 30.0      67360         17.2 %      100.0 %
 //
-// The reader with a baseline is trained for the first and the last row only. A baseline subtracts the added
-// number again, so it does not matter how large the number is.
+// The variance is that of REINFORCE without a baseline, for the question of section 3. The reader with a
+// baseline is trained for the first and the last row only. A baseline subtracts the added number again, so it
+// does not matter how large the number is.
 
 // What to remember. The loss after a draw has no useful derivative, but the expected loss has one. REINFORCE
 // estimates its gradient without bias, from the one cell that was read. A baseline that does not depend on
 // the draw can reduce the variance without adding bias. Gumbel-softmax replaces the draw by a function with a
-// derivative. It has less variance, some bias, and needs the values of all cells.
+// derivative. Its gradient is biased and needs the values of all cells. Here, the soft form with τ = 1 had the
+// smallest variance.
 //
 // Exercises: lessons/practise 27 (REINFORCE for several draws; a leave-one-out baseline; debugging a sampler;
 // means and variances of estimates; training with few draws).
 
 void lesson(double temperature, double added, const kit::Options& options, kit::Report& report) {
-  const Unsure unsure = unsure_reader(options.seed);
+  const SingleQuestion question = single_question(options.seed);
   report.section("The REINFORCE estimate by hand");
   pencil(report);
   report.section("Gumbel noise");
-  compare(options.seed, report);
+  check_draws(options.seed, report);
   report.section("Bias and variance of the estimates");
-  worth(unsure, options, report);
+  compare_estimators(question, options, report);
   report.section("Training with five methods");
-  const FiveWays five = find(temperature, options, report);
+  const MethodResults five = train_readers(temperature, options, report);
   report.section("How much variance training tolerates");
-  raise(added, unsure, five, options, report);
+  add_to_losses(added, question, five, options, report);
 }
 
 }  // namespace

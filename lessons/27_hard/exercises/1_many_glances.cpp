@@ -1,15 +1,16 @@
 // 27.1 many_glances: REINFORCE for several draws
 // derive, 15 minutes
 //
-// For each question, m cells are drawn independently with the probabilities softmax(s) of one row of scores.
-// After all draws there is one loss L. Compute the estimate of the gradient of the expected loss with respect
-// to the scores, (B, n), without a tape. The arguments are scores (B, n), drawn (m tensors of ids, each (B)),
-// losses (B), and a baseline b.
+// For each question, m cells are drawn independently, with the probabilities p = softmax(s), where s is a row
+// of scores. After all draws there is one loss L. Compute the REINFORCE estimate of the gradient of the
+// expected loss with respect to the scores, (B, n). Do not use a tape.
 //
-// The probability of all draws together is the product of their probabilities:
+// Let a1 … am be the drawn cells. The probability of all draws together is the product of their
+// probabilities, so
 //
 //     estimate = (L − b) ∂ ln(p_a1 · … · p_am) / ∂s
 //
+// The arguments are scores (B, n), drawn (m tensors of cell numbers, each (B)), losses (B), and a baseline b.
 // If the loss is below b, a step against the estimate must make the draws more likely.
 #include "lessons/grader/answer.hpp"
 

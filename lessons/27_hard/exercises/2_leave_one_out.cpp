@@ -3,8 +3,11 @@
 //
 // Suppose that m cells are drawn for one question, and each draw has its own loss. Then there is a good
 // baseline for each draw: the mean loss of the m − 1 *other* draws for the same question (Mnih and Rezende
-// 2016; Kool and others 2019). losses and log_p, the ln p of the draws, have the shape (B, m), with m ≥ 2.
-// Return the loss (B, m) whose gradient is the estimate:
+// 2016; Kool and others 2019).
+//
+// There are B questions, with m ≥ 2 draws each. losses (B, m) are the losses, and log_p (B, m) are the ln p of
+// the drawn cells.
+// Return the surrogate loss (B, m), whose gradient is the estimate:
 //
 //     L_i + (L_i − b_i) ln p_i           b_i = 1/(m − 1) Σ_{j ≠ i} L_j
 //
@@ -14,9 +17,9 @@
 Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
   //[ three lines
   //: return not_written_yet();
-  const Tensor fixed = losses.detach();  // the factor is a number, not something to learn by
+  const Tensor fixed = losses.detach();  // no gradient may flow through the factor
   const auto others = static_cast<double>(losses.size(-1) - 1);
-  const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+  const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // the question's draws, except draw i
   return losses + (fixed - b) * log_p;
   //]
 }
@@ -27,22 +30,22 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
 
 // wrong: Your mean contains the draw's own loss. So the baseline depends on the draw, and the estimate is
 //   biased: too small by the factor (m − 1)/m.
-// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // the question's draws, except draw i
 // + static_cast<void>(others);
 // + const Tensor b = mean(fixed, {-1}, Keep::yes);
 // wrong: You left the draw's own loss out of the sum, but you still divide by m.
-// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // the question's draws, except draw i
 // + const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / (others + 1);
 // wrong: The other draws are those of the same question, along the last axis. You summed over the questions.
-// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // the question's draws, except draw i
 // + const Tensor b = (sum(fixed, {0}, Keep::yes) - fixed) / others;
 // wrong: You used the sum of the other losses. The baseline is their mean.
-// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // the question's draws, except draw i
 // + static_cast<void>(others);
 // + const Tensor b = sum(fixed, {-1}, Keep::yes) - fixed;
 // wrong: The value is right, but a gradient flows through the factor, so ln p changes the gradient of the
 //   losses. Detach the losses in the factor.
-// - const Tensor fixed = losses.detach();  // the factor is a number, not something to learn by
+// - const Tensor fixed = losses.detach();  // no gradient may flow through the factor
 // + const Tensor fixed = losses;
 // wrong: You detached L in the first term. The gradient of this term trains the part of the model that uses
 //   the value.
@@ -56,7 +59,7 @@ Tensor surrogate(const Tensor& losses, const Tensor& log_p) {
 // - return losses + (fixed - b) * log_p;
 // + return losses + (b - fixed) * log_p;
 // wrong: A gradient flows through the baseline, because b is computed from the losses. Detach them there too.
-// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // all of the question, without its own
+// - const Tensor b = (sum(fixed, {-1}, Keep::yes) - fixed) / others;  // the question's draws, except draw i
 // + const Tensor b = (sum(losses, {-1}, Keep::yes) - losses) / others;
 
 //= judge

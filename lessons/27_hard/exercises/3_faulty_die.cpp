@@ -1,10 +1,12 @@
 // 27.3 faulty_die: Debugging a sampler
 // debug, 10 minutes
 //
-// This function is meant to draw one of n cells for each row, cell k with the probability softmax(s)_k. It
-// receives scores (B, n) and u (B, n), random numbers that are uniform between 0 and 1. It adds the noise
-// −ln(−ln u) and returns the index of the largest sum. But for the scores (1, ½, −1), it draws cell 1 in 42 %
-// of the cases. The right frequency is 57 %. Find the mistake.
+// This function should draw one of n cells for each row: cell k with the probability softmax(s)_k. It receives
+// scores (B, n) and u (B, n), random numbers that are uniform between 0 and 1. It computes the noise
+// −ln(−ln u), adds it, and returns the index of the largest sum.
+//
+// But for the scores (1, ½, −1), it draws the first cell in 42 % of the cases. The right frequency is 57 %.
+// Find the mistake.
 #include "lessons/grader/answer.hpp"
 
 Indices draw(const Tensor& scores, const Tensor& u) {
@@ -13,7 +15,7 @@ Indices draw(const Tensor& scores, const Tensor& u) {
   //: const Tensor chances = softmax(scores, -1);
   //: return argmax(chances + noise);
   const Tensor noise = 0.0 - log(0.0 - log(u));
-  return argmax(scores + noise);  // the noise belongs on the scores: they are logarithms of chances
+  return argmax(scores + noise);  // not on the probabilities: the scores are their logarithms, up to a constant
   //]
 }
 
@@ -26,7 +28,7 @@ Indices draw(const Tensor& scores, const Tensor& u) {
 //   is flatter than the softmax.
 
 // wrong: You choose the largest score without noise. The result is the same cell every time.
-// - return argmax(scores + noise);  // the noise belongs on the scores: they are logarithms of chances
+// - return argmax(scores + noise);  // not on the probabilities
 // + static_cast<void>(noise);
 // + return argmax(scores);
 // wrong: One logarithm is missing. −ln u has another distribution, so the frequencies are wrong.
@@ -41,7 +43,7 @@ Indices draw(const Tensor& scores, const Tensor& u) {
 // + const Tensor noise = u;
 // wrong: You multiply the noise with the scores. Then a score of 0 stays 0, and for negative scores the noise
 //   has the opposite effect.
-// - return argmax(scores + noise);  // the noise belongs on the scores: they are logarithms of chances
+// - return argmax(scores + noise);  // not on the probabilities
 // + return argmax(scores * noise);
 
 //= judge

@@ -1,17 +1,17 @@
 // 27.4 what_to_expect: Means and variances of estimates
 // predict, 15 minutes
 //
-// A model reads one of two cells, with the probabilities ½ and ½. The losses are 0 after the first cell and 2
-// after the second. The gradient with respect to the first score is estimated by (L_a − b) (1{a = 1} − p₁).
-// Predict:
+// A model reads one of two cells, with the probabilities ½ and ½. The loss is 0 after reading the first cell
+// and 2 after reading the second. REINFORCE estimates the gradient with respect to the first score by
+// (L_a − b) (1{a = 1} − p₁). Predict six numbers:
 //
 // 1. the mean of the estimate;
 // 2. its variance with b = 0;
 // 3. its variance with b = 1, the expected loss;
 // 4. its variance with b = 0, if both losses are 10 larger;
 // 5. for case 4, the number of draws for which the standard error of their mean is as large as the gradient;
-// 6. the weight that Gumbel-softmax with τ = 0.5 gives to the first of two cells, if their noisy scores are
-// 0.7 and 0.2.
+// 6. the weight that Gumbel-softmax with τ = 0.5 gives to the first of two cells, if their noisy scores s + g
+// are 0.7 and 0.2.
 #include "lessons/grader/answer.hpp"
 
 double mean_of_it() {

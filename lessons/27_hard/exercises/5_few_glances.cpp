@@ -1,17 +1,22 @@
 // 27.5 few_glances: Training with few draws
 // design, 30 minutes, limit 60 s, fast
 //
-// A model may read one of eight cells. The task is that of the chapter, and 10 is added to every loss. The
-// judge trains the model with REINFORCE and Adam. You choose the learning rate, the number of steps, the
-// number of tables per step, and the number of draws for each table.
+// A model may read one of eight cells. The task is that of the chapter: a table has eight cells with arrows
+// and symbols, and a query. But 10 is added to every loss. The judge trains the model with REINFORCE and Adam,
+// with your constants and your surrogate loss:
+//
+//     kSteps, kLearningRate   the number of steps, and Adam's learning rate
+//     kTables, kGlances       the number of tables in each step (B), and of draws for each table (m)
+//     weigh(losses, log_p)    returns the surrogate loss of each draw, (B, m), from its loss and its ln p, both
+//                             (B, m)
 //
 // After training, the model must name the right symbol on at least 90 % of the tables. The number of draws in
-// training is steps · tables · draws, and it may be at most 60,000. Fewer draws score better, and your best
-// result is kept.
+// training is kSteps · kTables · kGlances, and it may be at most 60,000. Fewer draws are better. Your best
+// result is kept, and the result to beat is 19,200.
 //
-//     scores (B, 8); weigh(losses, log_p) gets losses (B, m) and ln p (B, m) of m draws; it returns (B, m)
-//     score_function_loss(losses, log_p, b) is L + (L − b) ln p; b is a number or a tensor, and 0 if left out
-//     MovingBaseline baseline(0.9): value() is a moving mean of the losses that add(losses) added
+// Two helpers are ready. score_function_loss(losses, log_p, b) returns L + (L − b) ln p, without a gradient
+// through the factor. b is a number or a tensor, and 0 if you leave it out. MovingBaseline baseline(0.9) keeps
+// a moving mean of losses: add(losses) adds the losses of a step, and value() returns the mean.
 //
 // You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
@@ -34,8 +39,8 @@ Tensor weigh(const Tensor& losses, const Tensor& log_p) {
 }
 //]
 
-// hint: Which part of each loss does not depend on the draw? How does this part affect the variance of the
-//   estimate?
+// hint: A part of each loss does not depend on the draw. How large is it, and how does it affect the variance of
+//   the estimate?
 // hint: Use a MovingBaseline from nn/attention/hard.hpp. Or, if kGlances is 2 or more, use the leave-one-out
 //   baseline of exercise 27.2.
 // hint: With a baseline, fewer than 600 steps of 32 tables are enough. Make kSteps smaller, and then try
@@ -48,7 +53,8 @@ Tensor weigh(const Tensor& losses, const Tensor& log_p) {
 // - return score_function_loss(losses, log_p, before);
 // + static_cast<void>(before);
 // + return score_function_loss(losses, log_p, losses);
-// wrong: With one draw per table there are no other draws. Set kGlances to 2 or more.
+// wrong: This baseline is the mean of the other draws for the same table. With one draw per table there are none,
+//   and you divide by 0. Set kGlances to 2 or more.
 // - return score_function_loss(losses, log_p, before);
 // + static_cast<void>(before);
 // + const Tensor fixed = losses.detach();
@@ -60,7 +66,7 @@ Tensor weigh(const Tensor& losses, const Tensor& log_p) {
 // wrong: 4,000 steps need more than 60,000 draws.
 // - constexpr Size kSteps = 600, kTables = 32, kGlances = 1;
 // + constexpr Size kSteps = 4000, kTables = 32, kGlances = 1;
-// wrong: With a learning rate of 0.0001, the scores have hardly changed after 600 steps.
+// wrong: Your learning rate is too small: with 0.0001, the scores have hardly changed after 600 steps.
 // - constexpr double kLearningRate = 0.03;
 // + constexpr double kLearningRate = 0.0001;
 // wrong: weigh() must return a number for each draw, (B, m). The mean is computed later.
