@@ -89,7 +89,7 @@ void report_runs(const std::vector<Run>& runs, kit::Report& report) {
   report.check_quoted("odds of softmax's wrong mass ÷ the odds after 6 × the steps",
                       odds(soft[0]) / odds(longer[0]), 5, 0.3);
   report.check_quoted("softmax's mass at 1,024 ÷ mass predicted from the odds",
-                      soft[2].mass / foretold(soft[0].mass, 1024), 1, 0.1);
+                      soft[2].mass / predicted_mass(soft[0].mass, 1024), 1, 0.1);
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ Measured measure(const Clerk& clerk, Size keys, const kit::Options& options) {
   return total;
 }
 
-double foretold(double mass, Size keys) {
+double predicted_mass(double mass, Size keys) {
   const double odds = (1 - mass) / mass * static_cast<double>(keys - kYours) / (kTrained - kYours);
   return 1 / (1 + odds);
 }
@@ -137,7 +137,7 @@ std::vector<Run> train_each(double deviation, const kit::Options& options, kit::
   const std::vector<double> sizes(std::begin(kTested), std::end(kTested));
   for (const Run& one : runs) chart.series.push_back({one.name, sizes, masses(one)});
   kit::Series formula{"softmax, predicted", sizes, {}, kit::Mark::points};
-  for (const Size keys : kTested) formula.y.push_back(foretold(runs[kSoftmax].at[0].mass, keys));
+  for (const Size keys : kTested) formula.y.push_back(predicted_mass(runs[kSoftmax].at[0].mass, keys));
   chart.series.push_back(formula);
   chart.series[kSparsemax].dashes = 1;  // the curve coincides with entmax's
   kit::show(chart, options.out / "mass.svg");
@@ -153,9 +153,9 @@ std::vector<Run> start_larger(const std::vector<Run>& small, const kit::Options&
   };
   for (const double larger : {0.1, 0.3, 1.0}) from("sparsemax", sparsemax_weights, larger);
   from("softmax", softmax_weights, 1);
-  fmt::print("  {:<24}{:>16}{:>18}{:>16}\n", "", "initial support", "own ones seen", "right at the end");
+  fmt::print("  {:<24}{:>16}{:>18}{:>18}\n", "", "initial support", "own with weight", "right at the end");
   const auto row = [](const std::string& name, const Run& one) {
-    fmt::print("  {:<24}{:>16.1f}{:>16.1f} %{:>14.1f} %\n", name, one.first.support, one.first.seen,
+    fmt::print("  {:<24}{:>16.1f}{:>16.1f} %{:>16.1f} %\n", name, one.first.support, one.first.seen,
                one.at[0].right);
   };
   row("sparsemax, as above", small[kSparsemax]);

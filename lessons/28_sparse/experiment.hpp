@@ -12,7 +12,7 @@
 
 namespace tapestry::lesson28 {
 
-/// A query and a key of 16 numbers for each customer. The score is q · k, and the values are the amounts.
+/// The model: a query and a key of 16 numbers for each customer. The score is q · k, the values are the amounts.
 struct Clerk : Module {
   /// `deviation`: the standard deviation of all initial numbers.
   Clerk(const Normaliser& normalise, double deviation);
@@ -58,7 +58,7 @@ std::vector<Run> start_larger(const std::vector<Run>& small, const kit::Options&
 
 /// Predicts the mass that softmax gives to the customer's own among `keys` receipts, from the mass among 64:
 /// the odds of the other receipts grow in proportion to their number.
-double foretold(double mass, Size keys);
+double predicted_mass(double mass, Size keys);
 
 /// Draws two_keys.svg: the weight of the first of two keys, plotted over the difference of their scores, for
 /// three normalisers.

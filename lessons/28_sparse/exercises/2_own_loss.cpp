@@ -1,16 +1,17 @@
 // 28.2 own_loss: Sparsemax's loss
 // derive, 20 minutes
 //
-// Cross-entropy is −ln w_y, where w_y is the weight of the right answer y. Sparsemax can make w_y exactly 0, and then
-// the loss is infinite. So Martins and Astudillo (2016, section 3) define a loss for sparsemax:
+// Weights can also be the probabilities of a classifier. Cross-entropy is −ln w_y, where w_y is the weight of the
+// right answer y. Sparsemax can make w_y exactly 0, and then this loss is infinite. So Martins and Astudillo
+// (2016, section 3) define another loss for sparsemax:
 //
 //     L(s, y) = max over w of (Σ_j w_j s_j − ½ Σ_j w_j²)  −  (s_y − ½)          w ≥ 0, Σ w = 1
 //
-// The maximum is at w = sparsemax(s), because that is the point of the simplex nearest to s. The library has
-// sparsemax(scores), along the last axis.
+// The maximum is at w = sparsemax(s). (Minus the expression in brackets is half of the squared distance from w to s,
+// up to a constant.) The library has sparsemax(scores), along the last axis.
 //
-// The inputs are scores (B, n) and answers (B). In loss_of(), return L for each row, (B). In gradient_of(), return the
-// gradient of the sum of L with respect to the scores, (B, n), without the tape.
+// The inputs are scores (B, n) and answers (B). In loss_of(), return L for each row, (B). In gradient_of(), return
+// the gradient of the sum of L with respect to the scores, (B, n), without the tape.
 #include "lessons/grader/answer.hpp"
 
 Tensor loss_of(const Tensor& scores, const Indices& answers) {
@@ -31,12 +32,12 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
   //]
 }
 
-// hint: At the maximum, how much does a small change of w alone change Σ w s − ½ Σ w²? So which part of the derivative
-//   remains when s changes a little?
-// hint: ∂/∂s_j of max (Σ w s − ½ Σ w²) is ____. The derivative of s_y is 1 for j = y and 0 otherwise: one_hot(answers,
-//   n, dtype) has these numbers.
-// hint: Compare with softmax and cross-entropy: their gradient is softmax(s) − one_hot(y). Here it is ____ −
-//   one_hot(y).
+// hint: At the maximum, a small change of w alone does not change Σ w s − ½ Σ w² (to first order). So you can treat w
+//   as constant. Which derivative by s_j remains?
+// hint: ∂/∂s_j of max (Σ w s − ½ Σ w²) is ____. The derivative of s_y is 1 for j = y and 0 otherwise:
+//   one_hot(answers, n, dtype) has these numbers.
+// hint: Compare with softmax and cross-entropy: their gradient is softmax(s) − one_hot(y). Here it is
+//   ____ − one_hot(y).
 
 // wrong: The sign is wrong. A score with too much weight must fall, so its gradient is positive.
 // - return sparsemax(scores) - right;
@@ -45,8 +46,8 @@ Tensor gradient_of(const Tensor& scores, const Indices& answers) {
 //   weight gets no gradient.
 // - return sparsemax(scores) - right;
 // + return softmax(scores, -1) - right;
-// wrong: You set the gradient of drowned keys to 0, as sparsemax's own rule does. But the loss contains s_y directly. A
-//   right answer without weight still gets a gradient, which is the purpose of this loss.
+// wrong: You set the gradient of keys outside the support to 0, as in sparsemax's rule. But the loss contains s_y
+//   directly. So a right answer with weight 0 still gets a gradient, which is the purpose of this loss.
 // - return sparsemax(scores) - right;
 // + const Tensor w = sparsemax(scores), zero = scalar(0, w.dtype());
 // + return where(less(zero, w), w - right, zero);

@@ -1,14 +1,17 @@
 // 28.4 few_reads: Three receipts among 1,024
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that computes the average of your three receipts in a pile. It is trained on 600 batches of 32 piles
-// with 64 receipts each, by Adam with your learning rate. It is tested on piles of 1,024 receipts, with two targets:
+// Build a model that computes the average of your three receipts in a pile. You choose the normaliser
+// (softmax_weights, entmax15_weights or sparsemax_weights), the width of the queries and keys, their initial standard
+// deviation, and the learning rate.
+//
+// The judge trains the model with Adam on 600 batches of 32 piles with 64 receipts each. Then it tests the model on
+// piles of 1,024 receipts, with two targets:
 //
 // 1. 9 of 10 answers are right: three times the answer rounds to the sum of your amounts;
 // 2. on average, at most 40 receipts per pile have a weight that is not 0.
 //
-// Fewer parameters are better. You may use at most 320, your best model is kept, and the result to beat is 192. The
-// chapter's choice passes.
+// Fewer parameters are better. You may use at most 320. Your best model is kept, and the result to beat is 192.
 //
 //     asking (B, 1) and names (B, n) are customers 0 … 15, amounts (B, n, 1) are 0 … 9; average (B, 1, 1)
 //
@@ -41,18 +44,18 @@ struct Clerk : Module {
 };
 
 // hint: Which of the three normalisers gives weight to few receipts, however many there are?
-// hint: With exact zeros, the initial scores matter: which receipts have weight before the model has learned anything?
-//   Look at kDeviation.
-// hint: Use sparsemax_weights with a deviation of 0.05. Then make kWidth smaller: how few numbers per vector still let
-//   q · k distinguish the customers?
+// hint: With exact zeros, the initial scores matter: which receipts have weight before the model has learned
+//   anything? Look at kDeviation.
+// hint: Use sparsemax_weights with a deviation of 0.05. Then make kWidth smaller: how few numbers per vector still
+//   let q · k distinguish the customers?
 
 // start: Softmax gives all 1,024 receipts some weight. Which normaliser has exact zeros?
 
-// wrong: A deviation of 1 drowns most receipts before training, and a drowned receipt gets no gradient.
+// wrong: With a deviation of 1, most receipts have the weight 0 before training, and such a receipt gets no gradient.
 // - constexpr double kDeviation = 0.05;
 // + constexpr double kDeviation = 1;
-// wrong: At the start, few keys are above the level: with a deviation of 1, most receipts have weight 0 and get no
-//   gradient.
+// wrong: Before training, few keys are above the threshold: with a deviation of 1, most receipts have the weight 0
+//   and get no gradient.
 // - const Normaliser kNormalise = sparsemax_weights;
 // - constexpr Size kWidth = 6;
 // - constexpr double kLearningRate = 0.02;
@@ -61,8 +64,8 @@ struct Clerk : Module {
 // + constexpr Size kWidth = 8;
 // + constexpr double kLearningRate = 0.01;
 // + constexpr double kDeviation = 1;
-// wrong: entmax-1.5 has exact zeros, but three keys of equal score drown the others only with a gap of at least 1.155.
-//   Sparsemax needs only a third. So receipts of other customers stay above the level.
+// wrong: entmax-1.5 has exact zeros, but your receipts have all the weight only if their scores are higher by a gap
+//   of 1.155. With sparsemax, a gap of a third is enough. So here some receipts of other customers still have weight.
 // - const Normaliser kNormalise = sparsemax_weights;
 // - constexpr Size kWidth = 6;
 // - constexpr double kLearningRate = 0.02;
@@ -72,7 +75,8 @@ struct Clerk : Module {
 // wrong: Sixteen customers do not need sixteen numbers each.
 // - constexpr Size kWidth = 6;
 // + constexpr Size kWidth = 16;
-// wrong: With a learning rate of 0.0001, the vectors have hardly changed after 600 steps, and all receipts have weight.
+// wrong: With a learning rate of 0.0001, the vectors have hardly changed after 600 steps, and all receipts have
+//   weight.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
 // wrong: With one number per customer, all keys are on a line, and for every query q · k is largest at an end of it.
