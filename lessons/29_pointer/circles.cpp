@@ -1,5 +1,5 @@
-// Copies texts with repeated words, with a decoder whose query is the previous word alone. Does it go in
-// circles?
+// Coverage: a decoder whose query is only the previous word copies texts with repeated words, with and without
+// coverage.
 #include "lessons/29_pointer/circles.hpp"
 
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ kit::Heatmap map_of(const Copier::Read& read, const Indices& text, const char* t
 
 }  // namespace
 
-void check_covering(Covering by_hand, std::uint64_t seed, kit::Report& report) {
+void check_coverage(CoverageWeights by_hand, std::uint64_t seed, kit::Report& report) {
   Attention attention(additive(3, 4, 5, Coverage::yes));
   attention.initialise(seed, DType::f64);
   const Tensor queries = variable(random_normal({3, 3}, seed, DType::f64), "queries"),

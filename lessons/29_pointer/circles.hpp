@@ -1,5 +1,5 @@
-// Copies texts with repeated words, with a decoder whose query is the previous word alone. Does it go in
-// circles?
+// Coverage: a decoder whose query is only the previous word copies texts with repeated words, with and without
+// coverage.
 #pragma once
 
 #include <string>
@@ -13,8 +13,9 @@ namespace tapestry::lesson29 {
 
 /// Compares coverage by hand with nn/'s layer and loss. `by_hand` receives queries (T, d_q), keys (S, d_k)
 /// and W_q, W_k, v, w_c. It returns the weights (T, S) with the loss as one more column.
-using Covering = Tensor (*)(const Tensor& queries, const Tensor& keys, const std::vector<Tensor>& weights);
-void check_covering(Covering by_hand, std::uint64_t seed, kit::Report& report);
+using CoverageWeights = Tensor (*)(const Tensor& queries, const Tensor& keys,
+                                   const std::vector<Tensor>& weights);
+void check_coverage(CoverageWeights by_hand, std::uint64_t seed, kit::Report& report);
 
 inline constexpr Size kCircleWords = 30;
 

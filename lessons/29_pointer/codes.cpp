@@ -95,7 +95,7 @@ void read_online(const Telegraph& telegraph, Telegraphed& result, const kit::Opt
 
 }  // namespace
 
-void check_stops(Stops by_hand, std::uint64_t seed, kit::Report& report) {
+void check_expected_weights(ExpectedWeights by_hand, std::uint64_t seed, kit::Report& report) {
   const Tensor scores = variable(random_normal({2, 5}, seed, DType::f64), "scores"),
                before = variable(softmax(random_normal({2, 5}, seed + 1, DType::f64), -1).detach(), "before");
   kit::check_by_hand(

@@ -10,10 +10,10 @@
 
 namespace tapestry::lesson29 {
 
-/// Compares expected monotonic weights by hand with nn/'s, in f64: p (B, S) and the previous query's α
-/// (B, S) → α (B, S).
-using Stops = Tensor (*)(const Tensor& p, const Tensor& before);
-void check_stops(Stops by_hand, std::uint64_t seed, kit::Report& report);
+/// Expected monotonic weights by hand: p (B, S) and the previous query's α (B, S) → α (B, S). The check compares them
+/// with nn/'s, in f64.
+using ExpectedWeights = Tensor (*)(const Tensor& p, const Tensor& before);
+void check_expected_weights(ExpectedWeights by_hand, std::uint64_t seed, kit::Report& report);
 
 inline constexpr Size kLetters = 12, kPause = kLetters;
 
@@ -67,7 +67,8 @@ struct Telegraphed {
   double softmax = 0,
          softmax_decided = 0;  ///< the same, trained with softmax: used as trained, and with hard decisions
   double online_same = 0;      ///< texts with the same symbols when letters are taken only as needed, in %
-  double ahead = 0;   ///< letters and pauses taken beyond the letter that is being written, on average
+  double ahead =
+      0;  ///< lookahead: letters and pauses taken beyond the letter that is being written, on average
   double looked = 0;  ///< scored keys, in % of all pairs
 };
 /// Trains the three models, prints a table, and draws chances.svg and monotonic.svg.

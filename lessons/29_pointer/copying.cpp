@@ -72,7 +72,7 @@ Named measure(const Writer& writer, bool copies, const kit::Options& options) {
 void draw(const Writer& writer, const kit::Options& options) {
   const Sentences one = draw_sentences(options.seed, kit::Random(options.seed, kTestStream + 1), 1, kLongest);
   const Written written = writer.write(one.source, true);
-  kit::Heatmap map{"Attention weights; p_gen in brackets"};
+  kit::Heatmap map{"Attention weights; after each output word, p_gen in brackets"};
   for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(word_of(id));
   const std::vector<double> gates = sigmoid(written.scores.gate).to_vector();
   const std::vector<std::int64_t> ids = written.words.to_vector();

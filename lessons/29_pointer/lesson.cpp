@@ -1,15 +1,14 @@
 // 29 pointer: copy words, track coverage, attend monotonically
 //
 // 20 minutes to read, half a minute to run. Needs lessons 11 (attend, then step) and 09 (the GRU). Afterwards
-// you can build a decoder that copies words which it has never seen, tell it which positions it has already
-// attended to, and train a decoder that goes through its source once and writes while the source is still
-// coming in.
+// you can build a decoder that copies words which it has never seen. You can tell it which positions it has
+// already attended to. And you can train a decoder that writes while the source is still coming in.
 //
 // A translator's attention weights show which source words it uses. So far, we have only averaged values with
-// them. Now we interpret them as probabilities of positions. This corrects three faults of translators:
+// them. Now we interpret them as probabilities of positions. This removes three limitations of translators:
 //
 // - A decoder cannot write a name that is not in its vocabulary.
-// - A decoder can write the same part of a sentence twice, or go round in circles.
+// - A decoder can write the same part of a sentence again and again.
 // - A decoder cannot write anything before it has the whole source.
 
 #include "core/core.hpp"
@@ -28,13 +27,14 @@ constexpr DType f64 = DType::f64;
 
 // ---- 1. Write or point ------------------------------------------------------------------------------------
 // A *pointer network* (Vinyals, Fortunato and Jaitly 2015) answers with a position of its source. Its
-// attention weights α_j are the probabilities of the positions. See, Liu and Manning (2017) mix such a
-// pointer with a vocabulary. A gate p_gen, a sigmoid of the decoder's state, is the probability that the
-// decoder writes the next word from its vocabulary. Otherwise it copies a word from the source:
+// attention weights α_j are the probabilities of the positions. See, Liu and Manning (2017) combine such a
+// pointer with a decoder that has a vocabulary. At each step, the decoder either writes a word from its
+// vocabulary or copies a word from the source. The probability of writing is p_gen, the *gate*. It is computed
+// from the decoder's state, by a linear layer and a sigmoid. So the probability of the next word w is
 //
 //     P(w) = p_gen · P_vocabulary(w) + (1 − p_gen) · Σ_{j: x_j = w} α_j
 //
-// x_j is the source word at position j, so the sum is over all positions at which the word w occurs.
+// x_j is the source word at position j. So the sum is over all positions at which the word w occurs.
 //
 // Here is an example by hand. The vocabulary is (the, met, <unk>) with the probabilities (0.5, 0.4, 0.1). The
 // word <unk> replaces every unknown word. The gate is p_gen = 0.6. The source is "Ada met Ada", and its
@@ -54,9 +54,9 @@ Tensor mixture(const Tensor& vocabulary, const Tensor& weights, const Tensor& p_
   return scatter_add(written, -1, source, (1.0 - p_gen) * weights);
 }
 
-// The loss is −ln P(next word), as always. Each part of P gets a gradient in proportion to its size: the
-// gate, the logits of the vocabulary, and the attention scores. So no label has to say which words are
-// copied. In nn/, the loss is copy_loss().
+// The loss is −ln P(next word), as always. Its gradient reaches the logits through the written part of P, the
+// attention scores through the copied part, and the gate through both. The larger part gets the larger
+// gradient. So no label has to say which words are copied. In nn/, the loss is copy_loss().
 
 void write_or_point(std::uint64_t seed, kit::Report& report) {
   const Indices source = Indices{3, 1, 3}.reshape({1, 3});  // Ada met Ada: Ada is 3 = V
@@ -71,14 +71,15 @@ void write_or_point(std::uint64_t seed, kit::Report& report) {
 // changes places with the word after it. One word in four is a name, which stays as it is. The encoder
 // cannot tell names apart: it receives <unk> for each of them.
 //
-// We train two translators like the one from lesson 11. One has the gate and can copy. The other has only the
-// vocabulary, so it learns to write <unk> for a name.
+// We train two translators like the one from lesson 11. One has the gate and can copy. The other has no gate
+// and only the vocabulary, so it learns to write <unk> for a name. The attention weights of this translator
+// may still show which name it means.
 
 void names(const kit::Options& options, kit::Report& report) {
   const kit::Question replaced = report.ask(
       "<unk> replaced",
-      "After training, we replace each <unk> that the gateless translator writes with the source word "
-      "of largest attention weight. How many of all names are right then?",
+      "After training, we replace each <unk> that the translator without a gate writes by the source word "
+      "with the largest attention weight. How many of the names are right then?",
       {"nearly all: the weights show which word was translated", "some, but fewer than nine in ten", "none"});
   const Copied right = train_writers(options);
   report.at_least("writes and copies: names right", right.copies.names, 95, "%");
@@ -98,26 +99,31 @@ void names(const kit::Options& options, kit::Report& report) {
 //     writes and copies                   99.9 %          99.6 %            98.7 %
 //
 // At other seeds, the numbers differ, but only the translator that copies writes nearly all names.
+//
+// The picture copying.svg shows the attention weights for one sentence. The number after each output word is
+// p_gen at this step. It is near 1 for the known words, and near 0 for the names, which are copied.
 
 // ---- 3. Coverage against repetition -----------------------------------------------------------------------
-// The task is to copy a text of up to 12 words, in which some words are repeated. This decoder has no state.
-// Its query is the previous word, and it looks for the position after that word. But if the previous word
-// occurs twice in the text, which of the two positions should the decoder choose?
+// The task is to copy a text of up to 12 words, in which some words are repeated. This decoder has no state and
+// no vocabulary: it only copies. Its query is the previous word. The key of a position contains its word, the
+// word before it, and the position. So the decoder can find the position after the previous word. But if the
+// previous word occurs twice in the text, which of the two positions should it choose?
 //
-// *Coverage* (Tu and others 2016) is the sum of the weights that each position has received so far. It
-// becomes one more input of the score. With the query q_t, the key k_j, and learned W_q, W_k, w_c and v:
+// *Coverage* (Tu and others 2016) tells it. The coverage c_tj is the sum of the weights that position j has
+// received before step t. It becomes one more input of the score. With the query q_t, the key k_j, and learned
+// W_q, W_k, w_c and v:
 //
-//     c_t = Σ_{i<t} α_i              s_tj = v · tanh(W_q q_t + W_k k_j + w_c c_tj)
+//     c_tj = Σ_{i<t} α_ij            s_tj = v · tanh(W_q q_t + W_k k_j + w_c c_tj)
 //
-// See, Liu and Manning also add a loss that penalises weight on positions that are already covered: Σ_j
-// min(α_tj, c_tj).
+// See, Liu and Manning also add a loss that penalises weight on positions that are already covered. At step t,
+// it is Σ_j min(α_tj, c_tj).
 //
-// For example, α₁ = (0.7, 0.2, 0.1) is also c₂. With α₂ = (0.5, 0.4, 0.1), the smaller number at each
-// position is 0.5, 0.2 and 0.1, and the loss is 0.5 + 0.2 + 0.1 = 0.8.
+// For example, let the weights of step 1 be α₁ = (0.7, 0.2, 0.1). This is also the coverage c₂. Let the weights
+// of step 2 be α₂ = (0.5, 0.4, 0.1). The smaller numbers of the two are 0.5, 0.2 and 0.1, so the loss is 0.8.
 
 /// queries (T, d_q), keys (S, d_k) → weights (T, S), and the loss of each query (T, 1) as one more column.
-Tensor covering(const Tensor& queries, const Tensor& keys,
-                const std::vector<Tensor>& w) {  // W_q, W_k, v, w_c
+Tensor coverage_weights(const Tensor& queries, const Tensor& keys,
+                        const std::vector<Tensor>& w) {  // W_q, W_k, v, w_c
   const Tensor asked = matmul(queries, transpose(w[0])), offered = matmul(keys, transpose(w[1]));
   Tensor covered = zeros({keys.size(0), 1}, keys.dtype());
   std::vector<Tensor> rows;
@@ -130,10 +136,10 @@ Tensor covering(const Tensor& queries, const Tensor& keys,
   return concat(rows, 0);
 }
 
-void circles(double lambda, const kit::Options& options, kit::Report& report) {
+void coverage(double lambda, const kit::Options& options, kit::Report& report) {
   const Tensor twice = coverage_loss(tensor({{0.7, 0.2, 0.1}, {0.5, 0.4, 0.1}}, f64));
   kit::check_worked_example(report, "the coverage loss", {{twice.at({1}), 0.8}});
-  check_covering(covering, options.seed, report);
+  check_coverage(coverage_weights, options.seed, report);
   const kit::Question told =
       report.ask("its loss alone",
                  "A decoder is trained with the coverage loss, but its score does not receive the "
@@ -145,15 +151,15 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
   report.at_least("with coverage: words right", all.both.right, 99, "%");
   report.at_most("without coverage: words right", all.plain.right, 60, "%");
   report.answer(told, 'b', all.loss_only.again > 5 * all.both.again && all.loss_only.again > 5,
-                "After the same word, the decoder has the same query and the same keys, so it attends to "
-                "the same position. The loss cannot change that, because the weights do not depend on "
+                "After the same word, the decoder has the same query and the same keys, so it computes "
+                "the same weights. The loss cannot change that, because the weights do not depend on "
                 "the coverage.");
 }
 
-// In nn/, this score is additive(…, Coverage::yes), and the loss is coverage_loss(). Abigail See and
-// her co-authors report that coverage in the score had little effect until they added the loss. Here, coverage in
-// the score is enough by itself, because the next position depends only on the previous word and on what is already
-// covered.
+// In nn/, this score is additive(…, Coverage::yes), and the loss is coverage_loss(). Abigail See and her
+// co-authors report that coverage in the score had little effect until they added the loss. Here, coverage in
+// the score is enough by itself. For this task, the previous word and the covered positions determine the next
+// position.
 
 // At seed 1, one of the texts is copied like this:
 //
@@ -161,20 +167,25 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
 //     no coverage     w2 w6 w7 w17 w7 w17 w7 w17 w7 w17 w7 w17
 //     with coverage   w2 w6 w7 w17 w26 w5 w26 w17 w7 w16 w5 w17
 //
-// Without coverage, the decoder goes round in a circle: after w17, it always attends to the same position.
+// Without coverage, the decoder goes in circles. The first picture, circles.svg, shows why. In the text, w17 is
+// followed once by w26 and once by w7. So after w17, half of the weight is on each of these two positions, every
+// time. The decoder always writes w7, and after w7 always w17. In the second picture, covered.svg, each position
+// gets weight once.
 
 // ---- 4. Monotonic attention -------------------------------------------------------------------------------
-// A telegraph receives letters and pauses. For each letter it writes two symbols, the letter's code. With
-// softmax, it could not write before it has all keys, because every weight depends on all scores.
+// A telegraph receives letters and pauses, one after another. For each letter it writes two symbols, the
+// letter's code. It should write while the letters come in. With softmax, it could not write before it has all
+// keys, because every weight depends on all scores.
 //
-// *Monotonic* attention (Raffel, Luong and others 2017) decides key by key. It starts at the key where the
+// *Monotonic* attention (Raffel, Luong and others 2017) decides key by key. A query starts at the key where the
 // previous query stopped. At key j, it stops with the probability p_j = sigmoid(s_j), where s_j is the score.
-// Otherwise it continues with the next key. So it never needs the keys after the stop. The encoder must not
-// need them either, so it reads from left to right only, as a forward GRU does.
+// Otherwise it continues with the next key. The context is the value at the stop. So a query never needs the
+// keys after its stop. The encoder must not need them either, so it is a GRU that reads from left to right.
 //
-// But a decision has no gradient. So training uses the *expected* weights instead: α_tj is the probability
-// that query t stops at key j. Let q_tj be the probability that query t reaches key j, and let
-// α₀ = (1, 0, 0, …):
+// But a random stop has no gradient (lesson 27). So training uses the *expected* weights instead: α_tj is the
+// probability that query t stops at key j. Let q_tj be the probability that query t reaches key j. There are
+// two ways: it reached key j − 1 and did not stop there, or it starts at key j. The first query starts at key 1,
+// so let α₀ = (1, 0, 0, …). Then
 //
 //     q_tj = (1 − p_{t,j−1}) q_{t,j−1} + α_{t−1,j}              α_tj = p_tj q_tj
 //
@@ -183,31 +194,35 @@ void circles(double lambda, const kit::Options& options, kit::Report& report) {
 // q₂ = (0.5, 0.25 + 0.25, 0.25 + 0.125), and α₂ = (0.25, 0.25, 0.1875).
 
 /// p (B, S) and the previous query's α (B, S) → α (B, S).
-Tensor stops(const Tensor& p, const Tensor& before) {
-  Tensor come = slice(before, 1, 0, 1);
+Tensor expected_weights(const Tensor& p, const Tensor& before) {
+  Tensor reached = slice(before, 1, 0, 1);  // q, (B, 1)
   std::vector<Tensor> all;
   for (Size j = 0; j < p.size(1); ++j) {
     const Tensor stop = slice(p, 1, j, j + 1);
-    all.push_back(stop * come);
-    if (j + 1 < p.size(1)) come = (1.0 - stop) * come + slice(before, 1, j + 1, j + 2);
+    all.push_back(stop * reached);
+    if (j + 1 < p.size(1)) reached = (1.0 - stop) * reached + slice(before, 1, j + 1, j + 2);
   }
   return concat(all, 1);
 }
 
-// After training, the telegraph makes hard decisions: it stops at the first key with p > ½, which means
-// s > 0. So the probabilities should be near 0 or 1. To push them there, training adds normal noise to the
-// scores (--noise), so that only scores far from 0 give reliable decisions. In nn/, this is
-// MonotonicAttention.
+// After training, the telegraph makes *hard decisions*: from the previous stop on, it stops at the first key
+// with p > ½, which means s > 0. So the probabilities should be near 0 or 1. To push them there, training adds
+// normal noise to the scores (--noise). A score near 0 then leads to a random weight, so the model learns scores
+// that are far from 0. In nn/, this is MonotonicAttention.
 //
-// For comparison, we train two more telegraphs, one with softmax and one without noise, and then let them
-// make hard decisions too. For softmax, s > 0 has no meaning: adding a number to all scores changes no
-// weight.
+// For comparison, we train two more telegraphs, one with softmax and one with expected weights but without
+// noise. Then we let them make hard decisions too. For softmax, s > 0 has no meaning: if we add a number to all
+// scores, the weights stay the same.
+//
+// Finally, we give the letters to the telegraph one by one. It takes a letter only when it needs a key that it
+// does not have yet. The *lookahead* is the number of letters and pauses that it has taken beyond the letter
+// that it writes.
 
-void never_back(double noise, const kit::Options& options, kit::Report& report) {
-  const Tensor half = full({1, 3}, 0.5, f64), first = stops(half, tensor({{1, 0, 0}}, f64));
-  const std::vector<double> a = first.to_vector(), b = stops(half, first).to_vector();
+void monotonic(double noise, const kit::Options& options, kit::Report& report) {
+  const Tensor half = full({1, 3}, 0.5, f64), first = expected_weights(half, tensor({{1, 0, 0}}, f64));
+  const std::vector<double> a = first.to_vector(), b = expected_weights(half, first).to_vector();
   kit::check_worked_example(report, "α₁, α₂", {{a[1], 0.25}, {a[2], 0.125}, {b[1], 0.25}, {b[2], 0.1875}});
-  check_stops(stops, options.seed, report);
+  check_expected_weights(expected_weights, options.seed, report);
   const kit::Question quiet =
       report.ask("without noise",
                  "Trained without noise, the telegraph writes nearly all symbols correctly with its "
@@ -233,11 +248,12 @@ void never_back(double noise, const kit::Options& options, kit::Report& report) 
 //     expected weights                       100.0 %                    99.1 %
 //
 // At other seeds, the numbers differ, but only the telegraph that was trained with noise makes good hard
-// decisions.
+// decisions. The two pictures show its weights for one signal: first the expected weights, then the hard
+// decisions. A point (·) is a pause.
 
 // What to remember. Attention weights can be probabilities of positions. A mixture with the vocabulary lets
-// the decoder copy words. The running sum of the weights tells the decoder which positions it has covered. Monotonic
-// attention decides one key at a time and needs no later key.
+// the decoder copy words. The running sum of the weights tells the decoder which positions it has covered.
+// Monotonic attention decides one key at a time and needs no later key.
 //
 // Exercises: lessons/practise 29 (chunkwise attention; gradients of the copy loss; copy, coverage and
 // monotonic attention by hand; a small copier with coverage).
@@ -248,9 +264,9 @@ void lesson(double lambda, double noise, const kit::Options& options, kit::Repor
   report.section("Unknown names");
   names(options, report);
   report.section("Coverage against repetition");
-  circles(lambda, options, report);
+  coverage(lambda, options, report);
   report.section("Monotonic attention");
-  never_back(noise, options, report);
+  monotonic(noise, options, report);
 }
 
 }  // namespace

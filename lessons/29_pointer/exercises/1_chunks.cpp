@@ -1,16 +1,16 @@
 // 29.1 chunks: Chunkwise attention
 // implement, 15 minutes
 //
-// Monotonic attention stops at one key. *Chunkwise* attention (Chiu and Raffel 2018) then attends to a chunk: the last
-// w keys up to the stop, including the key of the stop. (Near the start of the source there are fewer than w.) The
-// weights within the chunk are a softmax of second scores u.
+// Monotonic attention stops at one key. *Chunkwise* attention (Chiu and Raffel 2018) then attends to a chunk: the w
+// keys that end with the key of the stop. (Near the start of the source there are fewer than w.) The weights within
+// the chunk are the softmax of a second set of scores, u.
 //
-// The inputs are alpha (B, S), the probability that the decoder stops at each key, and u (B, S). Return the expected
+// The inputs are u (B, S) and alpha (B, S), the probability that the decoder stops at each key. Return the expected
 // weight of each key, (B, S):
 //
 //     β_j = Σ_k α_k · softmax(u_{k−w+1}, …, u_k)_j          the sum over all stops k whose chunk has key j
 //
-// No chunk may contain a key behind its stop. Gradients must flow to alpha and to u.
+// No chunk may contain a key after its stop. Gradients must flow to alpha and to u.
 #include "lessons/grader/answer.hpp"
 
 Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
@@ -29,7 +29,7 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
   //]
 }
 
-// hint: If the decoder stops at key k for certain, which keys get weight, and how much?
+// hint: Suppose that alpha is 1 at key k and 0 elsewhere. Which keys get weight, and how much?
 // hint: Add up over k: slice(alpha, 1, k, k + 1) times softmax(slice(u, 1, first, ____), 1), where
 //   first = max(0, ____).
 // hint: pad(x, 1, before, after) puts zeros before and after x. Here that is first and keys − k − 1 zeros.
@@ -57,7 +57,8 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 // wrong: You left out the first w − 1 stops. Their chunks are shorter and begin with the first key.
 // - for (Size k = 0; k < keys; ++k) {
 // + for (Size k = w - 1; k < keys; ++k) {
-// wrong: Your chunk ends before the key of the stop, because slice() excludes its end. The chunk must include that key.
+// wrong: Your chunk ends before the key of the stop, because slice() excludes its end. The chunk must include that
+//   key.
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
 // - beta = beta + pad(share, 1, first, keys - k - 1);
@@ -68,8 +69,8 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 // wrong: You took the softmax along axis 0, over the rows of the batch. The keys of a chunk are along axis 1.
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // + const Tensor chunk = softmax(slice(u, 1, first, k + 1), 0);
-// wrong: That is one softmax over all keys, times α. There must be one softmax for each stop, over the chunk that ends
-//   there. Its weights are multiplied by the probability of that stop.
+// wrong: That is one softmax over all keys, times α. There must be one softmax for each stop, over the chunk that
+//   ends there. Its weights are multiplied by the probability of that stop.
 // - return beta;
 // + return alpha * softmax(u, 1);
 

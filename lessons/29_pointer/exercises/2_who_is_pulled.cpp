@@ -1,16 +1,17 @@
 // 29.2 who_is_pulled: Gradients of the copy loss
 // derive, 20 minutes
 //
-// The probability of the next word w is P = p a + (1 − p) c, and the loss is −ln P. Here p = sigmoid(gate), a is the
+// A decoder writes from its vocabulary or copies from the source, as in the chapter. The probability of the next word
+// w is P = p a + (1 − p) c, and the loss is −ln P. Here p = sigmoid(gate) is the probability of writing, a is the
 // vocabulary's probability of w, and c is the sum of the weights of all source positions with w:
 //
 //     a = Σ_v right_v · softmax(logits)_v          c = Σ_j here_j · softmax(scores)_j
 //
-// `right` (B, V) is 1 at w and 0 elsewhere. If w is unknown, it is 0 everywhere. `here` (B, S) is 1 at the positions of
-// w and 0 elsewhere.
+// `right` (B, V) is 1 at w and 0 elsewhere. If w is unknown, it is 0 everywhere. `here` (B, S) is 1 at the positions
+// of w and 0 elsewhere.
 //
-// Return the gradients of the loss, summed over the rows, with respect to gate (B, 1), logits (B, V) and scores (B, S).
-// Do not use the tape.
+// Return the gradients of the loss, summed over the rows, with respect to gate (B, 1), logits (B, V) and scores
+// (B, S). Do not use the tape.
 #include "lessons/grader/answer.hpp"
 
 struct Pulls {
@@ -26,50 +27,50 @@ Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, cons
   const Tensor p = sigmoid(gate), vocabulary = softmax(logits, -1), weights = softmax(scores, -1);
   const Tensor wrote = p * sum(right * vocabulary, {-1}, Keep::yes);
   const Tensor copied = (1.0 - p) * sum(here * weights, {-1}, Keep::yes), all = wrote + copied;
-  return {p - wrote / all,  // the share that it wrote is what p should be
-          wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, by that share
-          copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+  return {p - wrote / all,  // p should be the proportion of P that was written
+          wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, times this proportion
+          copied / all * weights - (1.0 - p) * here * weights / all};  // the same for the copied part
   //]
 }
 
 // hint: ∂(−ln P) = −∂P / P. What is ∂p/∂gate, and what is ∂P/∂p?
 // hint: For the gate: −(a − c) p (1 − p) / P. For the logits: ∂a/∂logits_v = softmax_v (right_v − ____).
-// hint: Let r = p a / P, the written part of P. The gate's gradient is p − r. The logits' gradient is
+// hint: Let r = p a / P, the proportion of P that was written. The gate's gradient is p − r. The logits' gradient is
 //   r · softmax(logits) − p · right · softmax(logits) / P. For the scores it is the same with 1 − r, 1 − p and here.
 
 // wrong: The sign is wrong. If all of P was written from the vocabulary, the gate must rise, so its gradient is
 //   negative.
-// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// - return {p - wrote / all,
 // + return {wrote / all - p,
 // wrong: The sigmoid's derivative is missing: ∂p/∂gate is p (1 − p).
-// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// - return {p - wrote / all,
 // + return {(copied / (1.0 - p) - wrote / p) / all,
 // wrong: That is the gradient of −P. The loss is −ln P, so all three gradients are divided by P.
-// - return {p - wrote / all,  // the share that it wrote is what p should be
-// - wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, by that share
-// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// - return {p - wrote / all,
+// - wrote / all * vocabulary - p * right * vocabulary / all,
+// - copied / all * weights - (1.0 - p) * here * weights / all};
 // + return {p * all - wrote, wrote * vocabulary - p * right * vocabulary,
 // +         copied * weights - (1.0 - p) * here * weights};
 // wrong: That would be right if all of P had been written. The written part of P depends on both terms of P.
-// - return {p - wrote / all,                                              // the share that it wrote is what p should be
+// - return {p - wrote / all,
 // + return {p - 1.0,
 // wrong: That is the gradient of cross-entropy, as if all of P had been written. If a part was copied, the logits'
 //   gradient is smaller.
-// - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
+// - wrote / all * vocabulary - p * right * vocabulary / all,
 // + vocabulary - right,
 // wrong: The weights sum to 1: if one rises, the others fall. The term with all weights is missing.
-// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// - copied / all * weights - (1.0 - p) * here * weights / all};
 // + 0.0 - (1.0 - p) * here * weights / all};
 // wrong: The division by P is missing in the logits' gradient. The written part of P is p a / P, not p.
-// - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
+// - wrote / all * vocabulary - p * right * vocabulary / all,
 // + p * (vocabulary - right),
 // wrong: The scores' gradient has p in it. The copied term is weighted with 1 − p.
-// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// - copied / all * weights - (1.0 - p) * here * weights / all};
 // + copied / all * weights - p * here * weights / all};
 // wrong: This opens a tape. Compute the gradients without one: deriving them is the exercise.
-// - return {p - wrote / all,                                              // the share that it wrote is what p should be
-// - wrote / all * vocabulary - p * right * vocabulary / all,      // cross-entropy's, by that share
-// - copied / all * weights - (1.0 - p) * here * weights / all};  // the same for what was copied
+// - return {p - wrote / all,
+// - wrote / all * vocabulary - p * right * vocabulary / all,
+// - copied / all * weights - (1.0 - p) * here * weights / all};
 // + static_cast<void>(copied);
 // + const Tensor x = variable(gate.detach()), y = variable(logits.detach()), z = variable(scores.detach());
 // + Tape tape;

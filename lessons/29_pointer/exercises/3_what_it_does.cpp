@@ -5,14 +5,15 @@
 //
 // 1. P(Bo), if p_gen is 0.25, the vocabulary's probability of "Bo" is 0.4, and the source "Bo saw Cy saw Bo" has the
 //   weights (0.1, 0.2, 0.3, 0.2, 0.2);
-// 2. the coverage loss of the third query, if the three queries have the weights (0.6, 0.4, 0), (0.1, 0.5, 0.4) and
-//   (0.2, 0.3, 0.5);
-// 3. the probability that the first query of monotonic attention reaches the end without a stop, with four keys and all
-//   p = 0.2;
+// 2. the coverage loss of the third query, Σ_j min(α_3j, c_3j), if the three queries have the weights (0.6, 0.4, 0),
+//   (0.1, 0.5, 0.4) and (0.2, 0.3, 0.5);
+// 3. the probability that the first query of monotonic attention reaches the end without a stop, with four keys and
+//   all p = 0.2;
 // 4. the probability that the second query stops at key 2 of two keys, if the first query had p = (0.5, 0.5) and the
 //   second has p = (0, 0.8);
-// 5. the largest number of scores that monotonic attention computes with hard decisions, for 100 keys and 40 symbols.
-//   Every symbol first scores the key where the previous symbol stopped, and the stop moves on at most 99 times.
+// 5. the largest number of scores that monotonic attention with hard decisions computes for 100 keys and 40 output
+//   symbols. For the first symbol it starts at the first key, and for each other symbol at the previous stop. It
+//   scores every key from there to the next stop.
 #include "lessons/grader/answer.hpp"
 
 double chance_of_bo() {
@@ -46,7 +47,7 @@ double second_stop() {
 double scores_at_most() {
   //[ 100 keys, 40 symbols
   //: return not_written_yet();
-  return 100 + 40 - 1;  // each symbol scores the key where it stands; there are 99 steps to the next one
+  return 100 + 40 - 1;  // 100 keys once, and the previous stop again for 39 symbols
   //]
 }
 
@@ -54,8 +55,8 @@ double scores_at_most() {
 // hint: The coverage of the third query is the sum of the first two rows. Take the smaller number at each key, then
 //   ____.
 // hint: For the second stop: where can the first query have stopped, and with what probabilities? α₁ = (0.5, ____).
-// hint: Each symbol begins with the key where the previous symbol stopped and never goes back. How many keys are scored
-//   again?
+// hint: Each symbol after the first scores the key of the previous stop again. All other keys are scored once. How
+//   many scores are that?
 
 // wrong: You counted one position. "Bo" is at two positions.
 // - return 0.25 * 0.4 + 0.75 * (0.1 + 0.2);
@@ -78,18 +79,19 @@ double scores_at_most() {
 // wrong: The query passes four keys, so there are four factors.
 // - return 0.8 * 0.8 * 0.8 * 0.8;
 // + return 0.8 * 0.8 * 0.8;
-// wrong: The first query may already have stopped at key 2. Then the second query starts there. You left out that part.
+// wrong: The first query may already have stopped at key 2. Then the second query starts there. You left out that
+//   part.
 // - return 0.8 * (0.5 + 0.25);  // from key 1, which it passes, and from key 2, where it is: 0.25
 // + return 0.8 * 0.5;
-// wrong: You assumed that the second query always reaches key 2. It comes from key 1 with probability 0.5 or starts at
-//   key 2 with 0.25. In the remaining quarter, the first query passed the end.
+// wrong: You assumed that the second query always reaches key 2. It comes from key 1 with probability 0.5 or starts
+//   at key 2 with 0.25. In the remaining quarter, the first query passed the end.
 // - return 0.8 * (0.5 + 0.25);  // from key 1, which it passes, and from key 2, where it is: 0.25
 // + return 0.8 * (0.5 + 0.5);
-// wrong: Softmax scores all pairs. Monotonic attention starts at its last stop and scores no key behind the next stop.
-// - return 100 + 40 - 1;  // each symbol scores the key where it stands; there are 99 steps to the next one
+// wrong: Softmax scores all pairs. Monotonic attention starts at its last stop and scores no key after the next stop.
+// - return 100 + 40 - 1;  // 100 keys once, and the previous stop again for 39 symbols
 // + return 100 * 40;
 // wrong: You scored each key once. But each symbol after the first scores the key of the previous stop again.
-// - return 100 + 40 - 1;  // each symbol scores the key where it stands; there are 99 steps to the next one
+// - return 100 + 40 - 1;  // 100 keys once, and the previous stop again for 39 symbols
 // + return 100;
 
 //= judge

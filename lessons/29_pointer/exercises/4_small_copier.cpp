@@ -2,12 +2,15 @@
 // design, 25 minutes, limit 60 s, fast
 //
 // Build a decoder that copies texts of 10 words. Each text is drawn from 20 different words, and some words are
-// repeated. The query is the previous word and nothing else. A key is made of the word at a position, the word before
+// repeated. The query is the previous word and nothing else. The key of a position contains its word, the word before
 // it, and the position.
 //
-// The decoder is trained on 500 batches of 32 texts, by Adam with your learning rate. In new texts, where it continues
-// from its own words, 95 of 100 words must be right. Fewer parameters are better. You may use at most 3,000, and your
-// best model is kept.
+// You choose the width of the word vectors (kWidth), the hidden units of the score (kHidden), whether the coverage is
+// an input of the score (kCoverage), the weight of the coverage loss, and the learning rate.
+//
+// The decoder is trained with Adam on 500 batches of 32 texts. Then it copies new texts, where its query is the word
+// that it wrote before. 95 of 100 words must be right. Fewer parameters are better. You may use at most 3,000. Your
+// best model is kept, and the result to beat is 492.
 //
 // You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
@@ -42,7 +45,8 @@ struct Copier : Module {
   Attention attention{{*this, "attention"}, additive(kWidth, 2 * kWidth + 1, kHidden, kCoverage)};
 };
 
-// hint: Write down the inputs of the score after the first "the" of a text, and after the second "the". What differs?
+// hint: Suppose that a word occurs twice in a text. Write down the inputs of the score after its first occurrence and
+//   after the second. What is different?
 // hint: Coverage::yes adds the weights so far to the score's inputs. Then make kWidth and kHidden smaller, one at a
 //   time.
 // hint: A word has kWidth parameters, and a hidden unit has kWidth + (2 kWidth + 1) + 2. Which of the two sizes costs
