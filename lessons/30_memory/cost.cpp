@@ -1,3 +1,4 @@
+// Measures time and memory of one head by text length.
 #include "lessons/30_memory/cost.hpp"
 
 #include <fmt/format.h>

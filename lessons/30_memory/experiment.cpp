@@ -1,3 +1,4 @@
+// Compares lesson 30's three forms with each other, and trains a model with each write rule.
 #include "lessons/30_memory/experiment.hpp"
 
 #include <fmt/format.h>

@@ -2,8 +2,8 @@
 //
 // 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 09 (the state of a recurrent
 // layer) and 25 (the memory that attention needs). Afterwards you can write linear attention in three forms that
-// compute the same result. A matrix can serve as a memory of keys and values. You can estimate how many pairs it
-// holds, and choose between the sum rule, the delta rule and a gate.
+// compute the same result. You can use a matrix as a memory of keys and values, estimate how many pairs it holds,
+// and choose between the sum rule, the delta rule and a gate.
 //
 // Attention keeps all keys and values, and each new word attends to all of them. A recurrent layer keeps only one
 // state of constant size. If we remove the exponential of the softmax, attention becomes a recurrent layer, too
@@ -191,10 +191,14 @@ void time_and_memory(const kit::Options& options, kit::Report& report) {
 // linear_attend() is faster. Each run checks that the sum rule is at least 5 times faster than attend() in the
 // longest text.
 //
+// In the pictures time.svg and memory.svg, both axes are logarithmic. On such axes, a cost that grows as Tᵖ is a
+// straight line with the slope p. So for long texts, the line of attend() in time.svg is about twice as steep as the
+// others.
+//
 // The memory in the table may surprise you: linear_attend() needs more than attend(). The table measures a forward
-// and a backward pass, as in training. Here the memory of both grows as T. attend() does not store the T² scores
-// (lesson 25), and linear_attend() stores the matrix S of every chunk for the backward pass. The matrix saves memory
-// when a model generates text. Then one S replaces the keys and values of all earlier words.
+// and a backward pass, as in training. Here the memory of both grows as T, because attend() does not store the T²
+// scores (lesson 25). And linear_attend() stores the matrix S of every chunk for the backward pass. The matrix saves
+// memory when a model generates text. Then one S replaces the keys and values of all earlier words.
 
 // ---- 4. How many pairs a matrix holds ---------------------------------------------------------------------
 // A matrix of constant size cannot hold an arbitrarily long text, so at some length it must lose pairs. How many
@@ -206,8 +210,9 @@ void time_and_memory(const kit::Options& options, kit::Report& report) {
 // Its mean squared norm follows in three steps:
 //
 // - In each term, v_j is a unit vector, so the squared norm of the term is (k_i · k_j)².
-// - The squares of the d numbers of k_j sum to 1, so each square is 1/d on average. If we choose the direction of
-//   k_i as an axis, k_i · k_j is one of these numbers. So (k_i · k_j)² is 1/d on average.
+// - The squares of the d numbers of k_j sum to 1, so each square is 1/d on average. All directions are equally
+//   likely for k_j, so we may choose the axes. If the first axis is the direction of k_i, then k_i · k_j is the first
+//   of these numbers. So (k_i · k_j)² is 1/d on average.
 // - The dot product of two different terms is 0 on average, because k_i · k_j is positive as often as negative. So
 //   the mean squared norm of the sum is the sum over the P − 1 terms, (P − 1) / d.
 //
@@ -240,9 +245,13 @@ void capacity(const kit::Options& options, kit::Report& report) {
 // multiply its scores by 40. Then the score of the right key is 40, and those of the other keys are mostly far
 // smaller. So the softmax is nearly one-hot, and it loses no pair here.
 //
+// The picture capacity.svg shows these rows: the number of pairs is relative to d, so the three curves of the sum
+// rule nearly coincide.
+//
 // Why does the delta rule lose more? A write at k sets the read at k to v. If k is not orthogonal to an older key,
 // this write also removes a part of the older value. The sum rule never removes anything: it only adds noise to all
-// pairs alike. So with the delta rule, the age of a pair matters.
+// pairs alike. So with the delta rule, the age of a pair matters. The picture age.svg shows the percentage of right
+// reads for each age, the number of pairs that were written after the pair.
 //
 // At seed 1, with 32 pairs and d = 32, the delta rule reads 99.72 % of the newest 8 pairs correctly, and 60.01 % of
 // the oldest 8.
@@ -295,14 +304,15 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 //     delta               94.5    93.8    90.5    85.8
 //     delta, gate        100.0    99.9    99.3    97.9
 //
+// The picture rules.svg shows the last column as bars.
+//
 // In the updates, the sum rule returns the sum of all symbols that were written to a name. A sum does not depend on
 // the order of its terms, so the model cannot know which symbol was the last. The delta rule replaces the old symbol
 // of one name and leaves the other names nearly unchanged.
 //
 // In the sections, the sum rule without a gate is hardly better than the constant answer "nothing". A gate can set α
 // near 0 at the word "forget", which deletes all pairs at once. The delta rule without a gate has no such factor. It
-// forgets an old pair only as later words write (section 4), and the more names there are, the more answers it gets
-// wrong.
+// forgets an old pair only as later words write (section 4). With more names, it gets more answers wrong.
 //
 // So use the sum rule for pairs that are written once, and the delta rule for pairs whose value changes. Add a gate
 // if old pairs are no longer needed.
@@ -317,7 +327,7 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 // outputs at (1, 1) and (−1, −1) add up to 2c, and so do the outputs at (1, −1) and (−1, 1). But the first two
 // outputs should be +1, and the last two −1.
 //
-// The file relatives.cpp is a short chapter about such units: multiplicative units, sigma-pi units, higher-order
+// The file relatives.cpp explains such units in a few lines each: multiplicative units, sigma-pi units, higher-order
 // units and hypernetworks. Linear attention belongs to this family. Each term of its read, (q_t · k_j) v_j,
 // multiplies three vectors that are all computed from the inputs.
 

@@ -1,3 +1,4 @@
+// Measures how many pairs can be read back from a matrix.
 #include "lessons/30_memory/recall.hpp"
 
 #include <fmt/format.h>

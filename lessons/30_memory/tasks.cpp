@@ -1,3 +1,4 @@
+// Lesson 30's model and its two training tasks.
 #include "lessons/30_memory/tasks.hpp"
 
 #include <numeric>

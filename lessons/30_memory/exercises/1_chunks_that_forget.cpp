@@ -1,16 +1,18 @@
 // 30.1 chunks_that_forget: Chunks of linear attention with a gate
 // implement, 25 minutes
 //
-// A memory with the sum rule has a gate α, which is the same number at each word: S_t = α S_{t−1} + k_t v_tᵀ and y_t =
-// S_tᵀ q_t. The queries q and keys k have shape (T, d), and the values v have shape (T, e). S starts as zeros. Compute
-// the reads y (T, e) and the last S (d, e) in chunks of `size` words. The last chunk may be shorter.
+// A memory with the sum rule has a gate α, which is the same number at each word. So S_t = α S_{t−1} + k_t v_tᵀ, and
+// the read is y_t = S_tᵀ q_t. S starts as zeros. The queries q and keys k have shape (T, d), and the values v have
+// shape (T, e).
+//
+// Compute the reads y (T, e) and the last S (d, e) in chunks of `size` words. The last chunk may be shorter.
 //
 // Let S be the state before a chunk, and let i, j = 1 … n be the words of the chunk. Then
 //
 //     y_i = αⁱ Sᵀ q_i + Σ_{j ≤ i} α^{i−j} (q_i · k_j) v_j          S becomes αⁿ S + Σ_j α^{n−j} k_j v_jᵀ
 //
-// The function powers() returns the powers of α for all words of a chunk, and pair_powers() returns those for all pairs
-// of words. (A loop over the words of a chunk computes the same numbers and passes, but it is slower.)
+// The function powers() returns the powers of α for all words of a chunk, and pair_powers() returns those for all
+// pairs of words. (A loop over the words of a chunk computes the same numbers and passes, but it is slower.)
 #include "lessons/grader/answer.hpp"
 
 /// Returns α^first, α^{first + 1}, …, of shape (count, 1).
@@ -48,12 +50,13 @@ Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v,
 
 // hint: Without α, this is in_chunks() from the chapter. The reads are matmul(qs, state) + as_pairs(chunk), and the
 //   next state is state + Kᵀ V. Each of these four terms needs a power of α. Which power does each term need?
-// hint: At word i of a chunk, S has been multiplied by α i times: powers(alpha, __, n) * matmul(qs, state). At the end
-//   of the chunk, the pair written by word j has been multiplied by α n − j times.
+// hint: At word i of a chunk, S has been multiplied by α i times: powers(alpha, __, n) * matmul(qs, state). At the
+//   end of the chunk, the pair written by word j has been multiplied by α n − j times.
 // hint: flip(powers(alpha, 0, n), 0) is α^{n−1}, …, α, 1. The weights of the pairs are matmul(qs, transpose(ks)) *
 //   pair_powers(alpha, n).
 
-// wrong: In your code, the state before the chunk does not fade within the chunk. Use αⁱ Sᵀ q_i at word i, not Sᵀ q_i.
+// wrong: In your code, the state before the chunk does not fade within the chunk. Use αⁱ Sᵀ q_i at word i, not Sᵀ
+//   q_i.
 // - const Tensor past = powers(alpha, 1, n) * matmul(qs, state);
 // + const Tensor past = matmul(qs, state);
 // wrong: Your powers start at α⁰. At the first word of a chunk, S has already been multiplied by α once, so start at
@@ -67,28 +70,29 @@ Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v,
 //   faded least.
 // - const Tensor rest = flip(powers(alpha, 0, n), 0);
 // + const Tensor rest = powers(alpha, 0, n);
-// wrong: In your code, the pairs that a chunk writes do not fade within this chunk. Multiply the scores of the pairs by
-//   α^{i−j}.
+// wrong: In your code, the pairs that a chunk writes do not fade within this chunk. Multiply the scores of the pairs
+//   by α^{i−j}.
 // - const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(alpha, n);
 // + const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(1, n);
-// wrong: The powers α^{n−j} are missing in the next state. At the end of a chunk, the pairs from all words but the last
-//   have faded.
+// wrong: The powers α^{n−j} are missing in the next state. At the end of a chunk, the pairs from all words but the
+//   last have faded.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + static_cast<void>(rest);
 // + state = std::pow(alpha, n) * state + matmul(transpose(ks), vs);
-// wrong: You multiply the old state by α once. The old state fades at each of the n words of the chunk, so multiply it
-//   by αⁿ.
+// wrong: You multiply the old state by α once. The old state fades at each of the n words of the chunk, so multiply
+//   it by αⁿ.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + state = alpha * state + matmul(transpose(ks * rest), vs);
-// wrong: The last chunk can have fewer words than `size`. Multiply the old state by αⁿ, where n is the number of words
-//   in the chunk.
+// wrong: The last chunk can have fewer words than `size`. Multiply the old state by αⁿ, where n is the number of
+//   words in the chunk.
 // - state = std::pow(alpha, n) * state + matmul(transpose(ks * rest), vs);
 // + state = std::pow(alpha, size) * state + matmul(transpose(ks * rest), vs);
 // wrong: In your code, a read also uses the keys of later words, and the pairs of a chunk do not fade within it. Use
 //   only pairs with j ≤ i, and multiply their scores by α^{i−j}.
 // - const Tensor pairs = matmul(qs, transpose(ks)) * pair_powers(alpha, n);
 // + const Tensor pairs = matmul(qs, transpose(ks));
-// wrong: You write the words of the chunk to S first, so the reads count them twice. Read from the S before the chunk.
+// wrong: You write the words of the chunk to S first, so the reads count them twice. Read from the S before the
+//   chunk.
 // - const Tensor past = powers(alpha, 1, n) * matmul(qs, state);  // αⁱ, i = 1 … n
 // + state = std::pow(alpha, n) * state + matmul(transpose(ks * flip(powers(alpha, 0, n), 0)), vs);
 // + const Tensor past = powers(alpha, 1, n) * matmul(qs, state);

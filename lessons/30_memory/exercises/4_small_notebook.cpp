@@ -2,16 +2,17 @@
 // design, 25 minutes, limit 60 s, fast
 //
 // Choose the options of a layer of linear attention so that a model with this layer learns to overwrite symbols. Each
-// text uses three of 12 names. To each of these names it writes four symbols, one after another, in random order among
-// the names. There are 6 symbols. At the end, the model receives each of the three names with a "?" and must return the
-// last symbol that was written to this name.
+// text has three of 12 names. It writes four symbols to each of these names, so it has 12 writes, in random order.
+// There are 6 symbols. At the end, the model receives each of the three names with a "?" and must return the last
+// symbol that was written to this name.
 //
 // The judge trains your model on 600 batches of 64 texts, with Adam and your learning rate. Then at least 98 % of the
-// answers must be right. If the first run misses this target, the judge trains once more from different initial weights
-// and uses that result.
+// answers must be right. If the first run misses this target, the judge trains once more from different initial
+// weights and uses that result.
 //
-// The state has heads · d · e numbers (positive features need one more column, so e + 1 in place of e). At most 140
-// numbers are allowed. This count is your score; a lower score is better. The program keeps your best model.
+// The state has heads · d · e numbers, where d is .head_width and e is .value_head_width. (Positive features need one
+// more column, so e + 1 in place of e.) Fewer numbers are better, and at most 140 are allowed. The program keeps your
+// best model, and the result to beat is 128.
 //
 // Inputs: names and symbols, both (B, T); symbol 6 means "?". Output: logits (B, 3, 6) for the last three positions.
 //
@@ -52,8 +53,8 @@ struct SmallNotebook : Module {
 // hint: .rule = WriteRule::delta needs .features = KeyFeatures::____.
 // hint: Then reduce .head_width and .value_head_width. A text has only three names, and a symbol is one of six.
 
-// start: With the sum rule, the state contains the sum of all symbols of a name, and the model can't tell which symbol
-//   was the last. Which rule replaces the old symbol?
+// start: With the sum rule, the state contains the sum of all symbols of a name, and the model can't tell which
+//   symbol was the last. Which rule replaces the old symbol?
 
 // wrong: Unit keys alone don't help. With the sum rule, all four symbols of a name are still in the state.
 // - .rule = WriteRule::delta,
