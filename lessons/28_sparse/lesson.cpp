@@ -207,7 +207,7 @@ std::vector<Run> receipts(double deviation, const kit::Options& options, kit::Re
 }
 
 // At seed 1, these rows of the table show what happens to the mass of your receipts ("own mass") in larger
-// piles. The last column is the number of weights that are not 0:
+// piles. The last column counts the non-zero weights:
 //
 //                               receipts       right    own mass        non-zero
 //     softmax                         64     100.0 %       0.979            64.0
