@@ -1,11 +1,11 @@
 // 31 addressing: a memory you write to
 //
 // 20 minutes to read, 50 seconds to run. Needs lessons 06 (queries, keys, values), 09 (LSTM and GRU) and 30
-// (a memory as a matrix). Afterwards you can build a memory with slots, move around in it by content and by
-// shift, and say which of the two a task needs.
+// (a memory as a matrix). Afterwards you can build a memory with slots, select slots by content and by shift, and
+// say which of the two a task needs.
 //
 // Consider this task: read a string to its end, then repeat it. With a sheet of paper, you would write down
-// the letters in a row, go back to the first letter, and read them in order. This rule works for twenty
+// the letters in a row, go back to the first letter, and read them in order. This method works for twenty
 // letters as well as for ten. Can a network with a memory learn it?
 
 #include <cmath>
@@ -19,9 +19,10 @@ using namespace tapestry::lesson31;
 namespace {
 
 // ---- 1. Addressing in four steps --------------------------------------------------------------------------
-// The *memory* M (N, W) is a matrix with N *slots*. Each slot is a row of W numbers. A *head* selects slots.
-// Its position is a vector w of N weights that sum to 1. If the position were the index of a single slot, it
-// would have no derivative.
+// The *memory* M (N, W) is a matrix with N *slots*. Each slot is a row of W numbers. A *head* selects slots,
+// for reading or for writing. Its position is a vector w of N weights that sum to 1. We say that the head is on
+// slot n if w_n is 1, but its weight can also be spread over several slots. If the position were the index of a
+// single slot, it would have no derivative.
 //
 // In the *neural Turing machine* of Graves, Wayne and Danihelka (2014), a head moves from its previous
 // weights w_{t−1} to its new weights w_t in four steps:
@@ -31,10 +32,12 @@ namespace {
 //     shift      w''_n = Σ_j s_j w'_{n−j}, j = −1, 0, 1      move by −1, 0 or 1 slots
 //     sharpen    w_n = (w''_n)^γ / Σ_m (w''_m)^γ             undo the blur of the shift
 //
-// The strength β is greater than 0. The gate g is between 0 and 1. The three shift weights s sum to 1, and
-// the memory is a ring: slot 0 follows slot N − 1. The sharpness γ is at least 1.
+// The strength β is greater than 0. The gate g is between 0 and 1. The three shift weights s_j sum to 1. The memory
+// is a ring: slot 0 follows slot N − 1. The sharpness γ is at least 1.
 //
-// Why do we need β? A cosine is at most 1. Without β, the softmax could not prefer one slot clearly.
+// Why do we need β? A cosine is between −1 and 1. Without β, no slot could have more than e² (about 7) times the
+// weight of another. Why do we need γ? If a shift is spread over several moves, it spreads the weight, too. A power
+// makes large weights larger and small weights smaller, so it undoes this *blur*.
 //
 // For an example by hand, let M = ((2, 0), (0, 3), (0, 1), (0, −1)), with the head on slot 2. The head
 // receives k = (1, 0), β = ln 3, g = 0.5, s = (0, 0.2, 0.8) and γ = 2:
@@ -46,7 +49,8 @@ namespace {
 //     shift         0.117    0.217    0.183    0.483
 //     sharpen       0.042    0.143    0.103    0.713
 
-Tensor roll(const Tensor& heads, int by) {  // (H, N): moves the weights by 1 or −1 slots
+/// heads (H, N): moves the weights by 1 or −1 slots.
+Tensor roll(const Tensor& heads, int by) {
   const Size cut = by > 0 ? heads.size(1) - 1 : 1;
   return concat({slice(heads, 1, cut, heads.size(1)), slice(heads, 1, 0, cut)}, 1);
 }
@@ -73,14 +77,16 @@ void pencil(kit::Report& report) {
   check_row(report, "sharpen", place(0.5, {0, 0.2, 0.8}, 2), {0.042, 0.143, 0.103, 0.713});
   const kit::Question blur =
       report.ask("twenty steps",
-                 "A head starts on one of many slots and takes twenty steps with s = (0, 0.1, 0.9), g = 0 "
-                 "and γ = 1. How much of its weight is on the right slot, twenty slots on?",
+                 "A head is on one of many slots. It takes twenty steps, each with s = (0, 0.1, 0.9), g = 0 "
+                 "and γ = 1. How much of its weight is then on the slot that is twenty slots further on?",
                  {"0.9", "about a half", "about an eighth"});
   report.check_quoted("weight on the right slot, γ = 1", walked(1), 0.12, 0.02);
   report.check_quoted("weight on the right slot, γ = 2", walked(2), 0.98, 0.01);
-  report.answer(blur, 'c', std::abs(walked(1) - 0.125) < 0.01,
-                "It is 0.9 to the power of 20. With γ = 2, the weight is still 0.98, because sharpening "
-                "removes most of each step's blur before the next step.");
+  report.answer(
+      blur, 'c', std::abs(walked(1) - 0.125) < 0.01,
+      "To get there, the weight must move on in every step. So it is 0.9 to the power of 20, which is "
+      "0.12. With γ = 2, it is still 0.98, because sharpening removes most of each step's blur "
+      "before the next step.");
 }
 
 // ---- 2. The neural Turing machine -------------------------------------------------------------------------
@@ -89,10 +95,10 @@ void pencil(kit::Report& report) {
 //
 //     M_n ← M_n ⊙ (1 − w_n e) + w_n a          r = Σ_n w_n M_n
 //
-// A *controller* drives the heads. Here it is a GRU whose input is the next input of the machine,
-// concatenated with the last vector r that was read. From the controller's state, a linear layer, the
-// *interface*, computes all the numbers that the heads receive: k, β, g, s, γ, e and a. At the start, all
-// slots contain the same learned vector (blank).
+// A *controller* decides what the heads do. Here it is a GRU whose input is the next input of the machine,
+// concatenated with the vector r of the previous step. From the controller's state, a linear layer, the
+// *interface*, computes all the numbers that the heads receive: k, β, g, s, γ, e and a. At the start, all slots
+// contain the same learned vector (blank), and both heads are on slot 0.
 
 Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, in); one head of each kind
   const Size slots = net.options().slots, width = net.options().width;
@@ -122,24 +128,28 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
 
 // ---- 3. Copying strings longer than in training -----------------------------------------------------------
 // The input has one to ten letters, then the symbol "end", and then the symbol "say" once for each letter. At
-// each "say", the model must output the next letter of the string. At the start of the training run, the
-// strings are short.
+// each "say", the model must output the next letter of the string. The first strings of a training run are
+// short, and the maximum length grows to ten.
 //
-// No label tells the heads where to go. But initial biases of the interface give each head a *habit*: the
-// write head moves on by one slot, the read head stays, and γ is large. With --start undecided, there is no
-// habit.
+// No label tells the heads where to go. But we choose the initial biases of the interface so that each head has a
+// *habit* before training: the write head moves on by one slot in each step, the read head stays, and γ is large.
+// Training can change the habits. With --start undecided, there are none.
+//
+// We train four models: the machine, a machine without shifts (it moves by content only), an LSTM, and the LSTMN
+// of section 5. The machine does not learn the task from all initial weights. If the first training run fails, the
+// program starts a second one from other initial weights.
 
 Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
-  const kit::Question twice =
-      report.ask("twenty letters",
-                 "All models were trained on strings of at most ten letters. Which models copy strings of "
-                 "twenty letters?",
-                 {"the machine", "the machine, and an LSTM with more parameters",
-                  "none of them: they have never seen such strings"});
+  const kit::Question twice = report.ask(
+      "twenty letters",
+      "All models are trained on strings of at most ten letters. Which of them can copy strings of "
+      "twenty letters after training?",
+      {"the machine", "the machine and the LSTM, which has more parameters",
+       "none of them: they have never seen such strings"});
   const Copied copied = train_copy(machine, options, report);
   report.answer(twice, 'a', copied.machine.strings_twice >= 95 && copied.lstm.strings_twice <= 1,
-                "The machine writes a letter and moves on, then reads a letter and moves on. This rule "
-                "doesn't depend on the length, up to the 32 slots of the memory.");
+                "The machine writes a letter and moves on, then reads a letter and moves on. This method "
+                "works for any length up to the 32 slots of the memory.");
   return copied.lstmn;
 }
 
@@ -151,35 +161,43 @@ Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& option
 //     LSTM                        28352        56.3 %       0.0 %        32.1 %       0.0 %
 //     LSTMN (section 5)           38720        42.6 %       0.0 %        29.0 %       0.0 %
 //
-// All models were trained on strings of up to 10 letters. At other seeds, the numbers differ, but only the
-// machine copies whole strings.
+// "@10" means strings of 10 letters. The two columns give the percentage of right letters and of strings in
+// which all letters are right. At other seeds, the numbers differ, but only the machine copies whole strings.
+//
+// The picture copy.svg shows the right letters for other lengths. In writes.svg and reads.svg, each column is a
+// step, and each row is a slot. The write head moves on with each letter, and the read head with each "say".
 
 // ---- 4. Find a letter, then continue ----------------------------------------------------------------------
-// The input has different letters, and then one of them again. The model must output the two letters that
-// came after it. In this task, the read head's habit is to move on.
+// The input has a string of different letters, and then one of them again. The model must output the two letters
+// that came after it in the string. So the read head must find the slot of this letter, and then move on. In this
+// task, its habit is to move on.
 
 void go_on(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
-  const kit::Question without =
-      report.ask("one kind of move",
-                 "We also train a machine whose heads have keys but no shifts, and one whose heads have "
-                 "shifts but no keys. Which of these two learns the task?",
-                 {"the one with keys alone", "the one with shifts alone", "neither"});
+  const kit::Question without = report.ask(
+      "one kind of move",
+      "We also train a machine that moves by content only (keys, but no shifts), and one that moves "
+      "by shift only (shifts, but no keys). Which of these two learns the task?",
+      {"the one that moves by content only", "the one that moves by shift only", "neither"});
   const GoneOn gone = train_go_on(machine, options, report);
   report.answer(without, 'c', gone.shift <= 30 && gone.content <= 30 && gone.machine >= 97,
-                "A key finds the slot that is similar to it, but not the slot that comes next. A shift "
-                "finds the next slot, but only from the right place.");
+                "A key finds the slot that is similar to it, but not the slot after it. A shift finds the "
+                "slot after the current one, but the head must be on the right slot first.");
 }
+
+// The picture go_on.svg shows the read head of the machine for one string. At the repeated letter (with "?"), it moves
+// in a single step to the slot after that of the letter: the key finds the slot, and the shift moves on by one.
 
 // ---- 5. An LSTM that keeps all its states -----------------------------------------------------------------
 // A different idea is never to overwrite anything. The LSTM network with a memory, *LSTMN* (Cheng, Dong and
 // Lapata 2016), keeps all its states. A normal LSTM computes its next state from the last one. The LSTMN
 // computes its next state from a weighted average of all earlier states. The weights come from
-// *intra-attention*, whose score is the additive score from lesson 11:
+// *intra-attention*, the attention of a recurrent layer to its own states. The score is additive, as in lesson 11:
 //
 //     a_i = v · tanh(W_h h_i + W_x x_t + W_b h̃_{t−1} + b), i < t        s = softmax(a)
 //     h̃_t = Σ_i s_i h_i,   c̃_t = Σ_i s_i c_i                            h_t, c_t = LSTM step(x_t, h̃_t, c̃_t)
 //
-// Note the symbols: here a_i is a score, and s_i is a weight.
+// Note the symbols of the paper: here a_i is a score, and s_i is a weight. h_i and c_i are the two parts of an
+// LSTM's state (lesson 09).
 
 Tensor run_lstmn(const Tensor& x, const LSTMN& net) {  // x (T, in)
   RecurrentState blend;                                // h̃ and c̃
@@ -199,34 +217,36 @@ Tensor run_lstmn(const Tensor& x, const LSTMN& net) {  // x (T, in)
   return concat(h, 0);
 }
 
-// From the last step, every earlier state is a single step away, however long ago it was. In lesson 09, an
-// LSTM with its usual initial weights could not remember a symbol over forty steps. Here, one of the first
-// five of forty letters is marked, and the model must name the marked letter at the end.
+// Every earlier state is a direct input of the last step, however long ago it was computed. In lesson 09, an LSTM
+// with its usual initial weights could not remember a symbol over forty steps. Here, the input has forty letters.
+// One of the first five is marked, and the model must name this letter at the end.
 
 void far(const Right& copied, const kit::Options& options, kit::Report& report) {
   const kit::Question which =
       report.ask("the LSTMN",
-                 "The LSTMN keeps all its states. Does it remember the marked letter, and does it learn "
-                 "to copy strings (section 3)?",
-                 {"it does both", "it remembers the letter, but does not copy",
-                  "it copies, but does not remember the letter"});
+                 "The LSTMN keeps all its states. Does it learn to name the marked letter? Does it learn to "
+                 "copy strings (section 3)?",
+                 {"it learns both", "it names the letter, but does not copy",
+                  "it copies, but does not name the letter"});
   const Marked marked = train_marked(options, report);
   report.answer(which, 'b', copied.strings <= 10 && marked.lstmn >= 99 && marked.lstm <= 30,
-                "The LSTMN finds the state by its content: the mark. To copy, it would have to find "
+                "The LSTMN finds a state by its content, here the mark. To copy, it would have to find the "
                 "letters by their position.");
 }
 
-// At seed 1, this table shows the marked letter at the trained length and at twice this length:
+// At seed 1, these percentages of the marked letters are named correctly, at the trained length and at twice this
+// length. (There is one letter to name, so both columns are equal.)
 //
 //     marked                     params   letters @40     strings   letters @80     strings
 //     LSTMN                       38720       100.0 %     100.0 %       100.0 %     100.0 %
 //     LSTM                        28352        11.4 %      11.4 %        13.0 %      13.0 %
 //
-// At other seeds, the numbers of the LSTM differ, but they stay near chance.
+// At other seeds, the numbers of the LSTM differ, but they stay near chance. There are eight kinds of letters, so
+// chance is one in eight.
 
-// What to remember. A head moves through a memory by content and by shift, and both moves have derivatives.
-// Reading slot after slot is a rule that works for any length, as far as the slots reach. Initial biases that
-// are nearly right make the rule learnable.
+// What to remember. A head moves through a memory by content and by shift, and both moves have derivatives. To
+// read slot after slot is a method that works for any length up to the number of slots. The initial biases give
+// the heads habits that are nearly right, so training only has to change them a little.
 //
 // Exercises: lessons/practise 31 (addressing by content and by shift; gradients of a write; head positions,
 // blur and slots; a small LSTMN).

@@ -1,9 +1,9 @@
 // 31.1 find_the_place: Addressing by content and by shift
 // implement, 20 minutes
 //
-// H heads have the weights `before` (H, N) over the slots of a memory M (N, W). Each head receives a key k (H, W), a
-// strength β and a gate g (H, 1), shift weights s (H, 3) for −1, 0 and 1 slots, and a sharpness γ (H, 1). Return the
-// new weights of the heads, (H, N):
+// Compute the four steps of section 1 for H heads at once. The heads have the weights `before` (H, N) over the slots
+// of a memory M (N, W). They receive keys k (H, W), strengths β (H, 1), gates g (H, 1), shift weights s (H, 3) for
+// −1, 0 and 1 slots, and sharpnesses γ (H, 1). Return the new weights of the heads, (H, N):
 //
 //     c = softmax over slots of β cos(k, M_n)        w' = g c + (1 − g) before
 //     w''_n = Σ_j s_j w'_{n−j}, j = −1, 0, 1; slot 0 follows slot N − 1        w = (w'')^γ, divided by its sum
@@ -43,8 +43,8 @@ Tensor find_the_place(const Tensor& memory, const Tensor& before, const Tensor& 
 //   exp(γ log x).
 // hint: moved = s(0) * roll(gated, −1) + s(1) * gated + s(2) * roll(gated, __).
 //
-// wrong: The slots are not unit vectors. In a cosine both vectors have norm 1, so a slot with large numbers is not more
-//   similar to the key.
+// wrong: The slots are not unit vectors. In a cosine both vectors have norm 1, so a slot with large numbers is not
+//   more similar to the key.
 // - const Tensor cosine = matmul(unit(key), transpose(unit(memory)));
 // + const Tensor cosine = matmul(unit(key), transpose(memory));
 // wrong: The key is not a unit vector, so its norm acts as a second β. In a cosine both vectors have norm 1.
@@ -53,12 +53,13 @@ Tensor find_the_place(const Tensor& memory, const Tensor& before, const Tensor& 
 // wrong: That is a plain dot product. In a cosine both vectors have norm 1, the key and the slot.
 // - const Tensor cosine = matmul(unit(key), transpose(unit(memory)));
 // + const Tensor cosine = matmul(key, transpose(memory));
-// wrong: The strength β is missing in the softmax. A cosine is at most 1, so no slot gets much more weight than others.
+// wrong: The strength β is missing in the softmax. A cosine is at most 1, so no slot gets much more weight than
+//   others.
 // - const Tensor content = softmax(strength * cosine, -1);
 // + static_cast<void>(strength);
 // + const Tensor content = softmax(cosine, -1);
-// wrong: Your softmax is over the heads, so the weights of a head do not sum to 1. It must be over the slots, the last
-//   axis.
+// wrong: Your softmax is over the heads, so the weights of a head do not sum to 1. It must be over the slots, the
+//   last axis.
 // - const Tensor content = softmax(strength * cosine, -1);
 // + const Tensor content = softmax(strength * cosine, 0);
 // wrong: The gate is the wrong way round. With g = 1 the head goes to the content weights, and with g = 0 it stays.

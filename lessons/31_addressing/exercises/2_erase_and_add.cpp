@@ -1,9 +1,9 @@
 // 31.2 erase_and_add: Gradients of a write
 // derive, 20 minutes
 //
-// A head with the weights w (N) writes to a memory M (N, W): M'_n = M_n ⊙ (1 − w_n e) + w_n a, with e and a (W). You
-// are given G (N, W), the gradient of the loss with respect to M'. Return the gradients with respect to M, w, e and a,
-// without the tape. For single numbers, the write is
+// A head with the weights w (N) writes to a memory M (N, W). It erases with a vector e (W) and adds a vector a (W).
+// You are given G (N, W), the gradient of the loss with respect to the new memory M'. Return the gradients with
+// respect to M, w, e and a, without the tape. For single numbers, the write is
 //
 //     M'_ni = M_ni (1 − w_n e_i) + w_n a_i
 #include "lessons/grader/answer.hpp"
@@ -26,7 +26,7 @@ WriteGradients erase_and_add(const Tensor& memory, const Tensor& w, const Tensor
   //]
 }
 
-// hint: Which of M'_11, M'_12, M'_21 … depend on w_1? And which depend on e_1?
+// hint: Which numbers of M' depend on w_1: those of row 1, or those of column 1? And which depend on e_1?
 // hint: ∂M'_ni/∂w_n = a_i − M_ni e_i. ∂M'_ni/∂e_i = −M_ni ___. Multiply each by G_ni and sum.
 // hint: {g * (1 − at * erase), sum(g * (____), {1}), −sum(g * memory * at, {0}), sum(g * at, {0})}
 //

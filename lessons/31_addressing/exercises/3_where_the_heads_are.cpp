@@ -4,13 +4,14 @@
 // Predict six numbers:
 //
 // 1. the slot of a head that was on slot 6 of 8 and moved three slots on;
-// 2. the content weight of the best of five slots, if its cosine with the key is 1, the cosine of the other four is 0,
-//   and β = ln 6;
+// 2. the content weight of the best of five slots, if its cosine with the key is 1, the cosine of the other four is
+//   0, and β = ln 6;
 // 3. the number that a head reads if half of its weight is on a slot with 10 and half on a slot with 6;
-// 4. the number in a slot with 8 after a write by a head with weight 0.5 on this slot, with e = 1 and a = 6;
+// 4. the number in a slot that contained 8, after a write by a head with weight 0.5 on this slot, with e = 1 and
+//   a = 6;
 // 5. the weight on the right slot after two steps with the shift (0, 0.2, 0.8) and γ = 1;
-// 6. the fewest slots with which a machine can copy 20 letters, if it writes one letter to each slot and nothing at
-//   "end" or "say".
+// 6. the smallest number of slots with which a machine can copy 20 letters, if it writes one letter to each slot, and
+//   nothing at "end" and "say".
 #include "lessons/grader/answer.hpp"
 
 double slot_after_three() {
@@ -58,7 +59,8 @@ double slots_for_twenty() {
 // hint: The memory is a ring: slot 0 follows slot 7. And softmax of (ln 6, 0, 0, 0, 0) is 6, 1, 1, 1, 1 divided by
 //   their sum.
 // hint: A write with weight w leaves 8 (1 − w e) and adds w a. What are the two parts for w = 0.5?
-// hint: Each step leaves 0.8 of the right weight. If a slot is written twice, its first letter is lost: ___ slots.
+// hint: Each step leaves 0.8 of the right weight. If a letter is written to a slot in use, the letter in it is lost.
+//   How many letters must be stored?
 //
 // wrong: There is no slot 9. The memory is a ring: slot 0 follows slot 7.
 // - return 1;

@@ -1,12 +1,13 @@
 // 31.4 small_rememberer: A small LSTMN
 // design, 20 minutes, limit 60 s, fast
 //
-// The input has 24 letters of eight kinds, then "end". One of the first five letters is marked, and the model must name
-// the marked letter at "end". The model is built around nn/'s LSTMN: memory(words).states is (B, 25, kHidden), and the
-// answer is computed from the last state.
+// The input has 24 letters of eight kinds, then "end". One of the first five letters is marked, and the model must
+// name the marked letter at "end". The model is an LSTMN. Its states are (B, 25, kHidden), and the answer is computed
+// from the last state.
 //
-// The model is trained on 200 batches of 32 strings, by Adam with your learning rate. At least 95 % of the answers must
-// be right. Fewer parameters are better. You may use at most 6,000, and your best model is kept. Change the constants.
+// Choose the sizes and the learning rate. The model is trained with Adam on 200 batches of 32 strings. At least 95 %
+// of the answers must be right. Fewer parameters are better. You may use at most 6,000. Your best model is kept, and
+// the result to beat is 2,568.
 //
 //     letters (B, 25), 0 … 7, and 8 for none; logits (B, 8)
 //     marks (B, 25), 1 for the marked letter, 2 for "end", else 0
@@ -47,10 +48,10 @@ struct Rememberer : Module {
 // wrong: A state of two numbers is too small to store one of eight letters and to let the score find the mark.
 // - constexpr Size kHidden = 16;
 // + constexpr Size kHidden = 2;
-// wrong: With a learning rate of 0.0001, the model has hardly learned anything after 200 steps.
+// wrong: Your learning rate is too small. With 0.0001, the model has hardly learned anything after 200 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a learning rate of 0.5, each step overshoots, and nothing is learned.
+// wrong: Your learning rate is too large. With 0.5, each step overshoots, and the model learns nothing.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.5;
 
