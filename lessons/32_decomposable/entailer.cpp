@@ -25,30 +25,30 @@ Layers::Layers(Parent parent, Size in, Size hidden, Size out)
 
 Tensor Layers::operator()(const Tensor& x) const { return relu(second(relu(first(x)))); }
 
-Entailer::Entailer(Way way_in, Sizes sizes)
-    : Entailer(way_in, sizes, way_in == Way::bag_of_words ? Sizes{1, 1} : sizes) {}
+Entailer::Entailer(Model model_in, Sizes sizes)
+    : Entailer(model_in, sizes, model_in == Model::bag_of_words ? Sizes{1, 1} : sizes) {}
 
-Entailer::Entailer(Way way_in, Sizes sizes, Sizes compared)
+Entailer::Entailer(Model model_in, Sizes sizes, Sizes compared)
     : words{{*this, "words"}, static_cast<Size>(vocabulary().size()), sizes.width},
       places{{*this, "places"}, kLongest, sizes.width},
       f{{*this, "f"}, compared.width, compared.hidden, compared.hidden},
       g{{*this, "g"}, 2 * compared.width, compared.hidden, compared.hidden},
       h{{*this, "h"},
-        2 * (way_in == Way::bag_of_words ? sizes.width : sizes.hidden),
+        2 * (model_in == Model::bag_of_words ? sizes.width : sizes.hidden),
         sizes.hidden,
         sizes.hidden},
       out{{*this, "out"}, sizes.hidden, kAnswers},
       align{{*this, "align"},
             dot(),
-            {.normalise = way_in == Way::equal ? Normaliser(equal_weights) : softmax_weights}},
-      way(way_in) {
-  if (way == Way::no_places) places.freeze();  // unused parameters
-  if (way == Way::bag_of_words) f.freeze(), g.freeze();
+            {.normalise = model_in == Model::equal ? Normaliser(equal_weights) : softmax_weights}},
+      model(model_in) {
+  if (model == Model::no_positions) places.freeze();  // unused parameters
+  if (model == Model::bag_of_words) f.freeze(), g.freeze();
 }
 
 Tensor Entailer::read(const Indices& sentence) const {
   const Tensor alone = words(sentence);
-  return way == Way::no_places ? alone : alone + slice(places.weight, 0, 0, alone.size(1));
+  return model == Model::no_positions ? alone : alone + slice(places.weight, 0, 0, alone.size(1));
 }
 
 Tensor Entailer::operator()(const Batch& batch) const {
@@ -57,7 +57,7 @@ Tensor Entailer::operator()(const Batch& batch) const {
     return out(
         h(concat({sum_words(of_a, batch.premise_lengths), sum_words(of_b, batch.hypothesis_lengths)}, -1)));
   };
-  if (way == Way::bag_of_words) return add_up(a, b);
+  if (model == Model::bag_of_words) return add_up(a, b);
   const Tensor of_a = f(a), of_b = f(b);
   const Tensor beta = align(of_a, of_b, b, batch.hypothesis_lengths).context;
   const Tensor alpha = align(of_b, of_a, a, batch.premise_lengths).context;

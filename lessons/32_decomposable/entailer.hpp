@@ -17,11 +17,11 @@ struct Layers : Module {
   Linear first, second;
 };
 
-enum class Way {
-  whole,
-  no_places,    ///< words without position vectors
-  equal,        ///< each word is aligned with all words of the other sentence, with equal weights
-  bag_of_words  ///< H receives the sums of the words: no alignment and no comparison
+enum class Model {
+  full,
+  no_positions,  ///< words without position vectors
+  equal,         ///< each word is aligned with all words of the other sentence, with equal weights
+  bag_of_words   ///< H receives the sums of the words: no alignment and no comparison
 };
 
 struct Sizes {
@@ -29,7 +29,7 @@ struct Sizes {
 };
 
 struct Entailer : Module {
-  explicit Entailer(Way way, Sizes sizes = {});
+  explicit Entailer(Model model, Sizes sizes = {});
 
   /// Returns the word vectors with their positions (B, n, width). Rows after the end of a sentence are
   /// unspecified.
@@ -41,11 +41,11 @@ struct Entailer : Module {
   Layers f, g, h;  ///< F, G and H, the three feed-forward networks of the paper
   Linear out;
   Attention align;
-  Way way;
+  Model model;
 
  private:
-  Entailer(Way way, Sizes sizes,
-           Sizes compared);  // `compared`: sizes of f and g, which the bag of words does not use
+  // `compared`: sizes of f and g, which the bag of words does not use.
+  Entailer(Model model, Sizes sizes, Sizes compared);
 };
 
 }  // namespace tapestry::lesson32

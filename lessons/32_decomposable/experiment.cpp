@@ -19,7 +19,7 @@ constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the training stre
 
 struct Plan {
   const char* name;
-  Way way;
+  Model model;
   Sizes sizes;
 };
 
@@ -79,29 +79,29 @@ Right measure(const Entailer& entailer, const kit::Options& options) {
 }
 
 std::vector<Right> train_each(Size hidden, const kit::Options& options, kit::Report& report) {
-  const Plan plans[] = {{"full model", Way::whole, {.hidden = hidden}},
-                        {"no positions", Way::no_places, {.hidden = hidden}},
-                        {"equal weights", Way::equal, {.hidden = hidden}},
-                        {"bag of words", Way::bag_of_words, {.hidden = 4 * hidden}}};
+  const Plan plans[] = {{"full model", Model::full, {.hidden = hidden}},
+                        {"no positions", Model::no_positions, {.hidden = hidden}},
+                        {"equal weights", Model::equal, {.hidden = hidden}},
+                        {"bag of words", Model::bag_of_words, {.hidden = 4 * hidden}}};
   std::vector<Right> all;
-  std::unique_ptr<Entailer> whole;
+  std::unique_ptr<Entailer> full;
   kit::Bars bars{"Pairs with combinations that were not in training", "right in %", {}, {}};
   fmt::print("  {:<16}{:>10}{:>18}{:>14}{:>10}\n", "", "params", "seen together", "held out", "twins");
   for (const Plan& plan : plans) {
-    auto entailer = std::make_unique<Entailer>(plan.way, plan.sizes);
+    auto entailer = std::make_unique<Entailer>(plan.model, plan.sizes);
     train(*entailer, plan.name, options);
     all.push_back(measure(*entailer, options));
     fmt::print("  {:<16}{:>10}{:>16.1f} %{:>12.1f} %{:>8.1f} %\n", plan.name, kit::weights_of(*entailer),
                all.back().together, all.back().held_out, all.back().twins);
     bars.bars.push_back({plan.name, all.back().held_out});
-    if (plan.way == Way::whole) whole = std::move(entailer);
+    if (plan.model == Model::full) full = std::move(entailer);
   }
   bars.level = kit::Level{97, "target"};
   kit::show(bars, options.out / "right.svg");
   const Sentence premise = sentence_of({"red", "dog", "pushes", "", "car"});
-  draw(*whole, {premise, sentence_of({"", "animal", "touches", "", "vehicle"}), kEntailed},
+  draw(*full, {premise, sentence_of({"", "animal", "touches", "", "vehicle"}), kEntailed},
        "Alignment: weights of each word of the premise", options.out / "alignment.svg");
-  draw(*whole, {premise, sentence_of({"", "car", "pushes", "", "dog"}), kContradicted},
+  draw(*full, {premise, sentence_of({"", "car", "pushes", "", "dog"}), kContradicted},
        "The alignment with the nouns exchanged", options.out / "exchanged.svg");
   report.at_least("full model: held-out pairs right", all[0].held_out, 97, "%");
   report.at_least("full model: twins right", all[0].twins, 90, "%");
@@ -110,8 +110,8 @@ std::vector<Right> train_each(Size hidden, const kit::Options& options, kit::Rep
   return all;
 }
 
-double apart_from_twins(Way way, std::uint64_t seed) {
-  Entailer entailer(way, {.width = 6, .hidden = 5});
+double apart_from_twins(Model model, std::uint64_t seed) {
+  Entailer entailer(model, {.width = 6, .hidden = 5});
   entailer.initialise(seed, DType::f64);
   const std::vector<Pair> twins = draw_twins(kit::Random(seed, kTestStreams), 20, Words::seen_together, seed);
   const Tensor answers = reshape(entailer(batch_of(twins)), {20, 2, kAnswers});

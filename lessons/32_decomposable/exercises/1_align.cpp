@@ -1,8 +1,9 @@
 // 32.1 align: One table, two softmaxes
 // implement, 15 minutes
 //
-// The table e (B, n, m) has the scores of each word of the premise a (B, n, d) with each word of the hypothesis b
-// (B, m, d). For each word, return its counterpart in the other sentence:
+// The premises a (B, n, d) have n words each, and the hypotheses b (B, m, d) have m words. The table e (B, n, m) has
+// a score for each pair of a word of the premise and a word of the hypothesis. For each word, return its counterpart
+// in the other sentence:
 //
 //     β_i = Σ_j softmax_j(e_ij) b_j        (B, n, d)              α_j = Σ_i softmax_i(e_ij) a_i        (B, m, d)
 //
@@ -56,7 +57,7 @@ Aligned align(const Tensor& e, const Tensor& a, const Tensor& b, const Mask& is_
 // + const Tensor zero = scalar(0, e.dtype());
 // + const Tensor rows = where(is_b, softmax(e, -1), zero);
 // + const Tensor columns = where(is_a, softmax(transpose(e), -1), zero);
-// wrong: A score of −100 does not mask padding. If the scores of the words are lower still, padding gets the weight.
+// wrong: A score of −100 is not a mask. If the scores of the words are lower than −100, padding gets the weight.
 // - const Tensor rows = masked_softmax(e, is_b);
 // - const Tensor columns = masked_softmax(transpose(e), is_a);
 // + const Tensor low = scalar(-100, e.dtype());

@@ -1,15 +1,15 @@
 // 32.2 what_padding_adds: Padding in a sum
 // debug, 15 minutes
 //
-// This function compares each word with its counterpart, and adds up the results over the words of the sentence,
-// (B, h):
+// This function compares each word a_i of a sentence with its counterpart β_i, and adds up the results over the words
+// of the sentence. It returns (B, h):
 //
 //     v_i = G([a_i; β_i])                   result: Σ_i v_i
 //
-// It runs, and its results are right if all sentences of the batch have the same length. But the result for a sentence
-// changes when its batch contains a longer sentence. Find the bug.
+// Its results are right if all sentences of the batch have the same length. But the result for a sentence changes if
+// its batch contains a longer sentence. Find the mistake.
 //
-// a and beta are (B, n, d). is_a (B, 1, n) is true for words. A Net maps (B, n, 2d) to (B, n, h).
+// a and beta are (B, n, d). is_a (B, 1, n) is true for words and false for padding. g maps (B, n, 2d) to (B, n, h).
 #include "lessons/grader/answer.hpp"
 
 using Net = std::function<Tensor(const Tensor&)>;
@@ -27,7 +27,8 @@ Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net&
 }
 
 // hint: What does G return for a row of zeros?
-// hint: Only rows of words may be in the sum. Which tensor is summed, and what does it contain in the rows of padding?
+// hint: Only rows of words may be in the sum. Which tensor is summed, and what does it contain in the rows of
+//   padding?
 // hint: where(rows, ____, zero), in the sum.
 //
 // start: In a batch with a longer sentence, the shorter sentence gets a different sum. What is the difference between
@@ -43,20 +44,22 @@ Tensor compare(const Tensor& a, const Tensor& beta, const Mask& is_a, const Net&
 // wrong: The mask is the wrong way round: you added up the rows of padding.
 // - return sum(where(rows, v, zero), {1});
 // + return sum(where(rows, zero, v), {1});
-// wrong: G's outputs for zeros are still in the result, and the mean depends on the length of the batch. Mask after G,
-//   and use a sum.
+// wrong: G's outputs for zeros are still in the result, and the mean depends on the length of the batch. Mask after
+//   G, and use a sum.
 // - const Tensor v = g(concat({a, beta}, -1));
 // - return sum(where(rows, v, zero), {1});
 // + const Tensor words = where(rows, a, zero), others = where(rows, beta, zero);
 // + return mean(g(concat({words, others}, -1)), {1});
-// wrong: The formula has a sum, not a mean over the words. A mean loses the number of words that differ.
+// wrong: The formula has a sum, not a mean over the words. A mean does not show how many words differ.
 // - return sum(where(rows, v, zero), {1});
 // + const Tensor one = scalar(1, a.dtype());
 // + return sum(where(rows, v, zero), {1}) / sum(where(rows, one, zero), {1});
-// wrong: You subtracted G's output for zeros from every row, words included. Only the rows of padding must be removed.
+// wrong: You subtracted G's output for zeros from every row, words included. Only the rows of padding must be
+//   removed.
 // - return sum(where(rows, v, zero), {1});
 // + return sum(v - g(zeros({a.size(0), a.size(1), 2 * a.size(2)}, a.dtype())), {1});
-// wrong: You took the maximum instead of the sum. The padding is gone, but two contradicting words count as one.
+// wrong: You took the maximum instead of the sum. The padding has no effect now, but two contradicted words count as
+//   one.
 // - return sum(where(rows, v, zero), {1});
 // + return max(where(rows, v, scalar(-1e30, a.dtype())), {1});
 

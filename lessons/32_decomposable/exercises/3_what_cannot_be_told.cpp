@@ -1,14 +1,14 @@
 // 32.3 what_cannot_be_told: Counting vectors, scores and weights
 // predict, 10 minutes
 //
-// The model is the one from the chapter, without positions. The premise has 12 words, and the hypothesis has 8. Predict
-// five numbers:
+// The model is the one from the chapter, without positions. The premise has 12 words, and the hypothesis has 8.
+// Predict five numbers:
 //
 // 1. the number of vectors for which F is computed;
 // 2. the number of scores in the table;
 // 3. the weight that a word of the premise gives to each of the 8 words of the hypothesis if its 8 scores are equal;
-// 4. the factor by which Σ_i v_i grows if every word of the premise is repeated and the hypothesis stays the same;
-// 5. the factor by which Σ_i v_i grows if every word of the hypothesis is repeated and the premise stays the same.
+// 4. the factor by which Σ_i v_i grows if every word of the premise occurs twice and the hypothesis stays the same;
+// 5. the factor by which Σ_i v_i grows if every word of the hypothesis occurs twice and the premise stays the same.
 #include "lessons/grader/answer.hpp"
 
 double vectors() {
@@ -47,8 +47,8 @@ double twice_the_hypothesis() {
 }
 
 // hint: F has a single word as its input. What is computed for pairs of words?
-// hint: v_i = G([a_i; β_i]). What changes in it if a word of the premise is repeated? And if a word of the hypothesis
-//   is repeated?
+// hint: v_i = G([a_i; β_i]). What changes in it if the words of the premise occur twice? And if the words of the
+//   hypothesis do?
 // hint: A softmax over b_1, b_1, b_2, b_2 gives each of two equal words ____ of the weight that the word had before.
 //
 // wrong: F does not run for pairs. A score is the product of F of one word and F of the other.
@@ -68,22 +68,22 @@ double twice_the_hypothesis() {
 // + return 20;
 // wrong: The weights of a softmax sum to 1, whatever the scores are, so they cannot all be 0. (If you wrote 1/8: in
 //   C++, 1/8 of integers is 0. Write 1.0 / 8.)
-// - return 0.125;  // a softmax cannot point to nothing: it spreads
+// - return 0.125;  // the weights of a softmax sum to 1, so equal scores give 1/8 each
 // + return 0;
 // wrong: β's softmax is over the hypothesis, which has 8 words.
-// - return 0.125;  // a softmax cannot point to nothing: it spreads
+// - return 0.125;  // the weights of a softmax sum to 1, so equal scores give 1/8 each
 // + return 1.0 / 12;
 // wrong: Σ_i v_i is a sum over the premise. It has twice as many terms, and each is the same as before.
-// - return 2;  // each v_i depends on its own word and on the hypothesis, and now there are two of each
+// - return 2;  // each v_i depends on its word and on the hypothesis, and now there are two of each
 // + return 1;
 // wrong: Each v_i stays the same. So the sum has twice as many terms, not four times as many.
-// - return 2;  // each v_i depends on its own word and on the hypothesis, and now there are two of each
+// - return 2;  // each v_i depends on its word and on the hypothesis, and now there are two of each
 // + return 4;
 // wrong: The denominator of the softmax doubles too. An average of b_1, b_1, b_2, b_2 equals the average of b_1, b_2.
-// - return 1;  // two equal words share the weight of one: every β_i, and so every v_i, is as before
+// - return 1;  // two equal words share the weight of one: every β_i and every v_i stays the same
 // + return 2;
 // wrong: β is not halved: each word is there twice, with half of its weight each time.
-// - return 1;  // two equal words share the weight of one: every β_i, and so every v_i, is as before
+// - return 1;  // two equal words share the weight of one: every β_i and every v_i stays the same
 // + return 0.5;
 
 //= judge

@@ -1,13 +1,14 @@
 // 32.4 small_entailer: A small entailment model
 // design, 30 minutes, limit 60 s, fast
 //
-// The sentences have three words: noun, verb, noun. There are 12 nouns and 8 verbs in groups of four, and the first
-// word of each group is the general word for the group. Build a model that says whether the hypothesis is entailed,
-// neutral or contradicted. In some contradictions, the hypothesis is the premise with its nouns exchanged.
+// Build a model that says whether a hypothesis is entailed, neutral or contradicted, by the rules of the chapter. The
+// sentences have three words: noun, verb, noun. There are 12 nouns and 8 verbs in groups of four, and the first word
+// of each group is the general word. In some contradictions, the hypothesis is the premise with its nouns exchanged.
 //
-// The model is trained on 1,500 batches of 32 pairs, by Adam with your learning rate. It must answer 9 of 10 new pairs
-// correctly. These have combinations of nouns that never occur in training. Fewer parameters are better. You may use at
-// most 3,500, and your best model is kept.
+// Choose the sizes, whether the words have position vectors, and the learning rate. The model is trained with Adam on
+// 1,500 batches of 32 pairs. Then it must judge 9 of 10 new pairs correctly. These have combinations of nouns that
+// never occur in training. Fewer parameters are better. You may use at most 3,500. Your best model is kept, and the
+// result to beat is 2,759.
 //
 //     premise, hypothesis (B, 3), words 0 … 19; logits (B, 3)
 //
@@ -64,19 +65,19 @@ struct Entailer : Module {
 // start: The model is too large. And for which two sentences does it compute the same sums, whatever its parameters
 //   are?
 //
-// wrong: The sizes are small enough. But without positions the model cannot know who pushes whom.
+// wrong: The sizes are small enough. But without positions, the model cannot know which noun comes first.
 // - constexpr bool kTellPlaces = true;
 // + constexpr bool kTellPlaces = false;
 // wrong: The sizes from lesson 32 are larger than twenty words need.
 // - constexpr Size kWidth = 12, kHidden = 20;
 // + constexpr Size kWidth = 48, kHidden = 64;
-// wrong: Two numbers per word are too few for twenty words in five groups with a general word each.
+// wrong: Two numbers per word are too few to distinguish twenty words in five groups.
 // - constexpr Size kWidth = 12, kHidden = 20;
 // + constexpr Size kWidth = 2, kHidden = 4;
-// wrong: With a learning rate of 0.0001, the model has hardly learned anything after 1,500 steps.
+// wrong: Your learning rate is too small. With 0.0001, the model has hardly learned anything after 1,500 steps.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a learning rate of 0.5, each step overshoots, and nothing is learned.
+// wrong: Your learning rate is too large. With 0.5, each step overshoots, and the model learns nothing.
 // - constexpr double kLearningRate = 0.01;
 // + constexpr double kLearningRate = 0.5;
 
