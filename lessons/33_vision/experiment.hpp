@@ -1,4 +1,4 @@
-// Trains captioners, measures their captions, and records where they look.
+// Trains captioners, measures their captions and their attention weights.
 #pragma once
 
 #include <array>

@@ -1,14 +1,15 @@
 // 33 vision: attend to places and channels
 //
 // 20 minutes to read, 40 seconds to run. Needs lesson 11 (attend, then step), 17 (positions) and 07 (masks).
-// Afterwards you can use a picture as the input of any attention in this course, gate its channels, build a
-// captioner, and find out which parts of a picture it really needs by covering them.
+// Afterwards you can use a picture as the input of any attention in this course, gate its channels, and build a
+// captioner, a model that describes pictures. You can also find out which parts of a picture it needs, by covering
+// them.
 //
 // So far, all attention was over the tokens of a sequence. What are the tokens of a picture? When a captioner
-// writes "red square left of blue circle", it should look at the square while it writes "square".
+// writes "red square left of blue circle", it should attend to the square while it writes "square".
 //
-// There is a second question. In red light, the whole picture is reddish. To name a colour, the captioner
-// must know the colour of the light. How does this information get to every part of the picture?
+// There is a second question. In red light, the whole picture is reddish. To name a colour, the captioner must
+// know the colour of the light. How does this information get to every part of the picture?
 
 #include <cmath>
 #include <vector>
@@ -52,16 +53,16 @@ Tensor cut(const Tensor& x, Size p) {
   return reshape(permute(split, {0, 1, 3, 2, 4, 5}), {x.size(0), rows * columns, p * p * x.size(3)});
 }
 
-// A linear layer maps each patch to a vector, and a learned vector for the place is added. A linear layer
-// over windows that overlap is a *convolution*. The step that cuts out the windows is called im2col
-// (nn/vision/windows.hpp).
+// A linear layer maps each patch to a vector. Then we add a learned vector for the place, a position vector
+// (lesson 17). If the windows overlap, such a linear layer is a *convolution*. The step that cuts out the windows
+// is called im2col (nn/vision/windows.hpp).
 
 void words(kit::Report& report) {
-  const kit::Question strips =
-      report.ask("without permute",
-                 "Suppose we leave out permute(), so that the code is reshape(x, {4, 4}). What is each of "
-                 "its four rows?",
-                 {"one of the four patches, as before", "a row of the picture", "a column of the picture"});
+  const kit::Question strips = report.ask(
+      "without permute",
+      "Suppose we leave out permute() in the example. Then the code is reshape(x, {4, 4}). What is "
+      "each of its four rows?",
+      {"one of the four patches, as before", "a row of the picture", "a column of the picture"});
   const Tensor x = reshape(arange(0, 16, 1, f64), {1, 4, 4, 1}), plain = reshape(x, {4, 4});
   const std::vector<double> came = cut(x, 2).to_vector();
   kit::check_worked_example(report, "patches", {{came[2], 4}, {came[4], 2}, {came[11], 13}, {came[15], 15}});
@@ -71,18 +72,20 @@ void words(kit::Report& report) {
 }
 
 // ---- 2. Channel attention ---------------------------------------------------------------------------------
-// After the linear layer, each place has C features, its *channels*. One channel may respond to red edges,
-// and another to blue edges. *Channel attention* (squeeze and excite: Hu, Shen and Sun 2018) decides from the
-// whole picture which channels count. It multiplies each channel by a gate between 0 and 1, which is the same
-// at all places. The gates are sigmoids, not a softmax, so several can be open.
+// After the linear layer, each place has C features, its *channels*. One channel may respond to red edges, and
+// another to blue edges. *Channel attention* (also called squeeze and excite: Hu, Shen and Sun 2018) multiplies
+// each channel by a *gate*, a number between 0 and 1 that is the same at all places. It computes the gates from the
+// mean of the whole picture. They are sigmoids, not a softmax, so each channel has its own gate.
 //
 //     z = mean of x over the places          g = sigmoid(W₂ relu(W₁ z + b₁) + b₂)          y = g ⊙ x
 //
-// For an example by hand, take two places, a red and a blue channel, one hidden unit and no biases. W₁ is
-// (1, −1), and W₂ is (−ln 3, ln 3). There is more red than blue, so the gate makes the red channel weaker, at
-// both places:
+// For an example by hand, take two places, a red and a blue channel, one hidden unit and no biases. Let W₁ be
+// (1, −1) and W₂ be (−ln 3, ln 3). There is more red than blue, so the gate makes the red channel weaker, at both
+// places:
 //
-//     x = (3, 1), (1, 1)     z = (2, 1)     relu(2 − 1) = 1     g = sigmoid(∓ ln 3) = (0.25, 0.75)
+//     x = (3, 1), (1, 1)                     the two places
+//     z = (2, 1)                             relu(W₁ z) = relu(2 − 1) = 1
+//     g = sigmoid(−ln 3, ln 3)               = (0.25, 0.75)
 //     y = (0.75, 0.75), (0.25, 0.75)
 
 /// x (B, places, C) → y (B, places, C)
@@ -99,17 +102,20 @@ void channels(kit::Report& report) {
                             {{y[0], 0.75}, {y[1], 0.75}, {y[2], 0.25}, {y[3], 0.75}});
 }
 
-// *Spatial attention* computes a gate for each place in a similar way, from the mean and the maximum of the
-// channels at the place and around it. CBAM (Woo and others 2018) applies first the channel gates and then
-// the spatial gates. nn/vision/gates.hpp has all three. But these gates are computed once for a whole
-// picture, and a caption needs different places for different words.
+// *Spatial attention* computes a gate for each place in a similar way, from the mean and the maximum of the channels
+// at the place and around it. CBAM (Woo and others 2018) applies first the channel gates and then the spatial gates.
+// nn/vision/gates.hpp has all three. But all these gates are computed once for a picture, and a caption needs
+// different places for different words.
 
 // ---- 3. Attention over places, for each word --------------------------------------------------------------
-// For different words we use the attention from lesson 11: the decoder's state s is the query, and the places
-// are the keys and values (Xu and others 2015). The decoder's initial state is the same for all pictures. So
-// the decoder knows only those parts of a picture that it has attended to.
+// For different words we use the attention from lesson 11: the decoder's state s is the query, and the features h_j
+// of the places are the keys and values (Xu and others 2015). With the gates of section 2, the features and the weights
+// are
 //
 //     h = gated(relu(W patch + b)) + a vector for the place          α = softmax of v · tanh(W_q s + W_k h_j)
+//
+// The decoder's initial state is the same for all pictures. So the decoder knows only those parts of a picture that
+// it has attended to.
 
 Tensor look(const Tensor& pictures, const Tensor& s, const Captioner& net) {
   const Linear &patch = net.patch, &first = net.channels.first, &second = net.channels.second;
@@ -135,22 +141,30 @@ void captioner(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 4. Captions in coloured light ------------------------------------------------------------------------
-// A picture has 4 × 4 places of 8 × 8 pixels. It shows two things in one row or one column. Each thing has
-// one of six colours. The caption names first the thing that is further left, or further up.
+// A picture has 4 × 4 places of 8 × 8 pixels. It shows two things in one row or one column. Each thing has one of
+// six colours and one of four shapes. The caption names first the thing that is further left, or further up, for
+// example "red square above white cross".
 //
-// Light multiplies red, green and blue by numbers between a fifth and 1. So the same pixel can belong to a
-// white thing, or to a yellow thing in blue light. The light can be seen at one place only: an empty frame
-// that is known to be white.
+// The light of a picture multiplies red, green and blue by three numbers between a fifth and 1. So a colour alone
+// does not show what the thing is painted with: a grey pixel can belong to a white thing in weak light, or to a
+// yellow thing in blue light. One place shows the light: an empty frame, which is white in every picture.
 //
-// We train five captioners. Two of them give all places equal weights, so they do not attend to places. Three
-// have no gate. A caption counts as right if every word is right.
+// We train five captioners, named by what they attend to:
+//
+// - "neither" gives all places equal weights and has no channel gate.
+// - "channels" gives all places equal weights and has the gate.
+// - "places" attends to places and has no gate.
+// - "places, mean first" is the same, but its initial state is computed from the mean of all places.
+// - "both" attends to places and has the gate.
+//
+// A caption counts as right if every word is right.
 
 Captioners train(double darkest, const kit::Options& options, kit::Report& report) {
   const kit::Question gate_alone =
       report.ask("the gate alone",
-                 "One captioner has a gate, but gives equal weights to all places. How many of its "
-                 "captions are right?",
-                 {"nearly all", "about half", "hardly more than without the gate"});
+                 "The captioner \"channels\" has a gate, but gives equal weights to all places. How many of "
+                 "its captions are right?",
+                 {"nearly all", "about half", "hardly more than with \"neither\""});
   Captioners all(darkest, options);
   const double both = all.right(kBoth), places = all.right(kPlacesAlone), neither = all.right(kNeither);
   const double told = all.right(kPlacesAndMean), channels = all.right(kChannelsAlone);
@@ -177,27 +191,28 @@ Captioners train(double darkest, const kit::Options& options, kit::Report& repor
 // At other seeds, the numbers of the first three differ. The last two are always right in nearly all
 // captions.
 //
-// The captioner with places alone gets a third of the captions right with one seed, and nearly all with
-// another. It could look at the frame and remember the light. But it has to learn both at once: a look at the
-// frame helps only if the state can use the information. With a gate, the mean brings information about the
-// light to every place of every picture. In the paper, the initial state is computed from the mean ("mean
-// first"), which brings the information to the decoder.
+// The captioner with places alone gets a third of the captions right with one seed, and nearly all with another. It
+// could attend to the frame first and keep the light in its state. But it must learn two things at once: attention
+// to the frame reduces the loss only if the state already uses the information.
+//
+// The other two get the information about the light without attending to the frame. With a gate, the mean of the
+// picture affects the features of every place. With "mean first", as in the paper, it is in the initial state.
 
 // ---- 5. Where the captioner looks, and what it needs ------------------------------------------------------
-// The attention weights at a word show which places the decoder used, but not whether it needed them
-// (lesson 11). To find out whether the decoder needs a place, we cover the place. Here we mask the place of
-// the frame for the decoder. The gate has still used it.
+// The attention weights at a word show which places the decoder used, but not whether it needed them (lesson 11). To
+// find out whether the decoder needs a place, we cover the place. Here we mask the place of the frame in the
+// decoder's attention. The gates are still computed from all places.
 
 void watch(const Captioners& all, kit::Report& report) {
-  const kit::Question covered =
-      report.ask("the frame covered",
-                 "We cover the frame for the captioner with both kinds of attention. How many of its "
-                 "captions are still right?",
-                 {"as many as with the frame", "as many as without a gate", "hardly any"});
+  const kit::Question covered = report.ask(
+      "the frame covered",
+      "The decoder of the captioner \"both\" may not attend to the frame. How many of its captions "
+      "are still right?",
+      {"as many as with the frame", "as many as with \"places\", which has no gate", "hardly any"});
   const kit::Question above =
       report.ask("left, above",
-                 "The words \"left\" and \"above\" depend on the places of both things. How much weight "
-                 "is on the first thing when the captioner writes one of these words?",
+                 "The word \"left\" or \"above\" depends on the places of both things. When the captioner "
+                 "\"both\" writes it, how much of the attention weight is on the first thing?",
                  {"about half", "nearly all", "little or none"});
   const Captioners::Watched both = all.watch(kBoth);
   report.at_least("at colours and shapes: weight on the thing", both.named, 90, "%");
@@ -209,13 +224,16 @@ void watch(const Captioners& all, kit::Report& report) {
                 "the frame.");
   report.figure("at \"left\" and \"above\": weight on the first thing", both.first, "%");
   report.answer(above, 'c', both.first <= 20,
-                "The state remembers where the decoder looked before, because the features of a place "
-                "include the place itself.");
+                "The decoder has already attended to the first thing, and its state contains the place: the "
+                "features of a place include its position vector.");
 }
 
-// What to remember. Patches are the tokens of a picture, for any attention. A gate over channels brings
-// information about the whole picture to every place. Attention over places finds the part that a word needs.
-// To find out whether a model needs a part, cover it.
+// The picture looked.svg shows the weights for one caption, word by word. At "left" and "above", most of the weight
+// is on the second thing, whose place is still unknown to the decoder.
+
+// What to remember. Patches are the tokens of a picture, for any attention. A gate over channels brings information
+// about the whole picture to every place. Attention over places finds the part that a word needs. To find out whether
+// a model needs a part of its input, cover this part.
 //
 // Exercises: lessons/practise 33 (im2col: sliding windows; the gradient of a channel gate; counting patches,
 // scores and parameters; a small captioner).

@@ -1,14 +1,19 @@
 // 33.1 im2col: im2col, sliding windows over a picture
 // implement, 15 minutes
 //
-// Cut a picture x (H, W, C) into all windows of k × k pixels whose upper left corners are `stride` pixels apart. Return
-// y (H', W', k · k · C):
+// Cut a picture x (H, W, C) into all windows of k × k pixels whose upper left corners are `stride` pixels apart.
+// Return y (H', W', k · k · C):
 //
 //     y[r, c] = x[r · stride … + k − 1, c · stride … + k − 1] as one row
 //     H' = (H − k) / stride + 1, rounded down, and W' likewise
 //
-// A row has the window's pixels line by line, with the C numbers of a pixel next to each other. Gradients must flow
-// back to x. slice(x, axis, begin, end, step) returns begin, begin + step, … below end, and end may not exceed the
+// So y[r, c] has the window's pixels line by line, with the C numbers of a pixel next to each other. Gradients must
+// flow back to x.
+//
+// The given code makes k · k tensors, one for each pixel (i, j) of a window. It concatenates them along the last
+// axis. You write the tensor for one (i, j): the pixels at row i and column j of all windows, (H', W', C).
+//
+// slice(x, axis, begin, end, step) returns the indices begin, begin + step, … below end, and end may not exceed the
 // size.
 #include "lessons/grader/answer.hpp"
 
@@ -17,7 +22,7 @@ Tensor im2col(const Tensor& x, Size k, Size stride) {
   std::vector<Tensor> pixels;  // the first pixel of all windows, the second …, each (H', W', C)
   for (Size i = 0; i < k; ++i)
     for (Size j = 0; j < k; ++j) {
-      //[ which pixels of x stand in row i and column j of their window?
+      //[ which pixels of x are in row i and column j of their window?
       //: static_cast<void>(rows), static_cast<void>(columns);
       //: return not_written_yet();
       const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);  // one line of each window
@@ -57,8 +62,8 @@ Tensor im2col(const Tensor& x, Size k, Size stride) {
 // - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
 // + const Tensor lines = slice(x, 0, i, x.size(0), stride);
 // + pixels.push_back(slice(lines, 1, j, x.size(1), stride));
-// wrong: Your last slice ends beyond the picture. The last pixel is (rows − 1) · stride behind the first, and `end` is
-//   one more.
+// wrong: Your last slice ends beyond the picture. The index of the last pixel is (rows − 1) · stride larger than that
+//   of the first, and `end` is one more.
 // - const Tensor lines = slice(x, 0, i, i + (rows - 1) * stride + 1, stride);
 // - pixels.push_back(slice(lines, 1, j, j + (columns - 1) * stride + 1, stride));
 // + const Tensor lines = slice(x, 0, i, i + rows * stride, stride);

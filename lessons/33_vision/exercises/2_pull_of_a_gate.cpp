@@ -1,13 +1,16 @@
 // 33.2 pull_of_a_gate: Gradient of a channel gate
 // derive, 20 minutes
 //
-// A gate with one layer multiplies each of the C channels of the features x (T, C) of T places:
+// The features x (T, C) have T places and C channels. A channel gate with one layer multiplies each channel by a
+// number g_c:
 //
 //     z = 1/T Σ_t x_t       g = sigmoid(W z)       y_tc = g_c x_tc                 W (C, C)
 //
 // A feature affects y in two ways: directly at its place, and through the gate at all places. You are given d (T, C),
-// the gradient of the loss with respect to y. Return the gradient with respect to x, (T, C). Compute it without a tape,
-// from x, W, g and d. In the code, z and g are rows, (1, C), and W z is matmul(z, transpose(w)).
+// the gradient of the loss with respect to y. Return the gradient with respect to x, (T, C). Compute it without a
+// tape, from x, W, g and d.
+//
+// In the code, z and g are rows, (1, C), and W z is matmul(z, transpose(w)).
 #include "lessons/grader/answer.hpp"
 
 Tensor gradient_of_x(const Tensor& x, const Tensor& w, const Tensor& g, const Tensor& d) {
@@ -24,8 +27,8 @@ Tensor gradient_of_x(const Tensor& x, const Tensor& w, const Tensor& g, const Te
 }
 
 // hint: y_tc = g_c x_tc is a product. Which gradients do its two factors get? One factor is the same at all places.
-// hint: From g back to z: the sigmoid's derivative is g (1 − g), and z gets Wᵀ times the gradient of W z. Which product
-//   is that for a row?
+// hint: From g back to z: the sigmoid's derivative is g (1 − g), and z gets Wᵀ times the gradient of W z. Which
+//   product is that for a row?
 // hint: z is a mean, so each x_t gets z's gradient times ____. Then add the direct part: d * g + ____.
 //
 // wrong: You treated the gate as a constant. It depends on x too.

@@ -4,7 +4,7 @@
 // A picture has 224 × 224 pixels with three numbers each. Predict seven numbers:
 //
 // 1. the number of patches of 16 × 16 pixels;
-// 2. the number of numbers in one patch;
+// 2. how many numbers one patch has;
 // 3. the number of scores if these patches attend to each other (self-attention);
 // 4. the factor by which the number of scores grows with patches of 8 × 8;
 // 5. the number of windows of 3 × 3 (stride 1) that contain a given pixel, far from the border;
@@ -75,17 +75,18 @@ double gate_of_zeros() {
 // - return 768;  // 256 pixels of 3 numbers
 // + return 256;
 // wrong: There is a score for each pair of patches: 196 times 196.
-// - return 38416;  // 196²: each patch asks each
+// - return 38416;  // 196²: each patch has a score with each patch
 // + return 196;
 // wrong: That is the factor for the number of patches. There is a score for each pair of them.
 // - return 16;  // four times as many patches, and the square of that
 // + return 4;
-// wrong: Half the side gives four times as many patches, because both directions are halved. The number of pairs grows
-//   with the square of that.
+// wrong: With half the side, there are four times as many patches, because both directions are halved. The number of
+//   pairs grows with the square of four.
 // - return 16;  // four times as many patches, and the square of that
 // + return 2;
-// wrong: You counted the window with the pixel in its middle. The pixel can also be at a corner or an edge of a window.
-// - return 9;  // it may stand in any of a window's nine places
+// wrong: You counted the window with the pixel in its middle. The pixel can also be at a corner or an edge of a
+//   window.
+// - return 9;  // the pixel can be at any of a window's nine positions
 // + return 1;
 // wrong: The biases are missing: 4 in the first layer, 64 in the second.
 // - return 580;  // 64 · 4 + 4, and 4 · 64 + 64

@@ -1,13 +1,13 @@
 // 33.4 small_captioner: A small captioner
 // design, 30 minutes, limit 60 s, fast
 //
-// The pictures are grey, with 12 × 12 pixels in 3 × 3 places. Two places in one row or one column show a shape out of
-// four. The captions are, for example, "ring left of bar" or "dot above cross": three words ("left of" is one word),
-// and the end.
+// The pictures are grey, with 12 × 12 pixels in 3 × 3 places. Two places in one row or one column show one of four
+// shapes each. The captions are, for example, "ring left of bar" or "dot above cross". They have three words
+// ("left of" is one word) and the end.
 //
-// The captioner is trained on 1,000 batches of 32 pictures, by Adam with your learning rate. For 9 of 10 new pictures,
-// every word of the caption must be right. Fewer parameters are better. You may use at most 7,000, and your best model
-// is kept.
+// Choose the sizes, whether the features have position vectors, and the learning rate. The captioner is trained with
+// Adam on 1,000 batches of 32 pictures. For 9 of 10 new pictures, every word of the caption must be right. Fewer
+// parameters are better. You may use at most 7,000. Your best model is kept, and the result to beat is 6,640.
 //
 //     pictures (B, 12, 12, 1) → features of the places (B, 9, kFeatures), which the decoder attends to
 //
@@ -49,11 +49,11 @@ struct Captioner : Module {
                            .padding = {}}};
 };
 
-// hint: Which word of a caption can the given captioner not find out, whatever it learns?
+// hint: The given captioner cannot know one word of the caption, whatever it learns. Which one?
 // hint: "left" and "above" depend on the places of the shapes, but softmax attention does not depend on the order of
 //   its keys. Which constant adds the places to the features?
-// hint: Then make the sizes smaller. A GRU has 3 kHidden (kEmbedding + kFeatures + kHidden + 2) parameters. Which size
-//   counts most?
+// hint: Then make the sizes smaller. A GRU has 3 kHidden (kEmbedding + kFeatures + kHidden + 2) parameters. Which
+//   size counts most?
 //
 // start: The captioner is too large. And which two pictures are the same for it, whatever its parameters are?
 //
@@ -66,10 +66,10 @@ struct Captioner : Module {
 // wrong: With two features and four hidden units, the captioner cannot distinguish four shapes and nine places.
 // - constexpr Size kFeatures = 16, kHidden = 24, kEmbedding = 6;
 // + constexpr Size kFeatures = 2, kHidden = 4, kEmbedding = 2;
-// wrong: With a learning rate of 0.0001, the captioner has hardly learned anything after 1,000 steps.
+// wrong: Your learning rate is too small. With 0.0001, the captioner has hardly learned anything after 1,000 steps.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.0001;
-// wrong: With a learning rate of 0.5, each step overshoots, and nothing is learned.
+// wrong: Your learning rate is too large. With 0.5, each step overshoots, and the captioner learns nothing.
 // - constexpr double kLearningRate = 0.02;
 // + constexpr double kLearningRate = 0.5;
 
