@@ -114,8 +114,8 @@ void channels(kit::Report& report) {
 //
 //     h = gated(relu(W patch + b)) + a vector for the place          α = softmax of v · tanh(W_q s + W_k h_j)
 //
-// The decoder's initial state is the same for all pictures. So the decoder knows only those parts of a picture that
-// it has attended to.
+// The decoder's initial state is the same for all pictures, except for one captioner of section 4. So the decoder
+// knows only those parts of a picture that it has attended to.
 
 Tensor look(const Tensor& pictures, const Tensor& s, const Captioner& net) {
   const Linear &patch = net.patch, &first = net.channels.first, &second = net.channels.second;

@@ -28,17 +28,21 @@ namespace {
 // Processes that work together are called *ranks*, and they have the numbers 0 … R − 1. Each rank has a row
 // of n numbers, and every rank needs the sum of all rows. This operation is called an *all-reduce*.
 //
-// If all ranks send their rows to rank 0, then rank 0 receives R − 1 rows while the others wait. A ring
-// avoids this (Patarasuk and Yuan 2009). Each rank cuts its row into R chunks and sends one chunk at a time
-// to the next rank. Here is an example with three ranks and three numbers, so a chunk is one number:
+// If all ranks send their rows to rank 0, then rank 0 receives R − 1 rows while the others wait. A ring avoids this
+// (Patarasuk and Yuan 2009). The right neighbour of rank r is rank r + 1, and that of the last rank is rank 0. Each
+// rank cuts its row into R chunks, and sends one chunk at a time to its right neighbour. Here is an example with
+// three ranks and three numbers, so a chunk is one number:
 //
+//                start                 after step 0             after step 1           after the second round
 //     rank 0     1    2    3             1    2  303              1  222  303           111  222  333
 //     rank 1    10   20   30     →      11   20   30      →      11   20  333     →     111  222  333
 //     rank 2   100  200  300           100  220  300            111  220  300           111  222  333
 //
-// In step s, rank r sends its chunk r − s (mod R) to the right. It adds the chunk that it receives from the
-// left to its own chunk r − s − 1. After R − 1 steps, rank r has the sum of chunk r + 1. Then the sums go
-// round the ring once more, and each rank copies them without adding.
+// In step s, rank r sends its chunk r − s to the right. All numbers of chunks are modulo R. It adds the chunk that
+// it receives from the left to its own chunk r − s − 1. After R − 1 steps, rank r has the sum of chunk r + 1. In
+// the example, rank 0 has the sum of chunk 1, which is 222. In the second round, each rank sends the sums on to the
+// right. The receiver does not add them, but replaces its own chunk. After R − 1 more steps, all ranks have all
+// sums.
 
 void ring(Communicator& ranks, std::span<double> x) {
   const auto size = static_cast<std::size_t>(ranks.size()), me = static_cast<std::size_t>(ranks.rank());
@@ -76,13 +80,14 @@ void around(const kit::Options& options, kit::Report& report) {
 // code.
 
 // ---- 2. One training step on several ranks ----------------------------------------------------------------
-// With *data parallelism*, every rank has all the weights and a part of the batch. Rank r computes L_r, the
-// mean loss over the c_r answers of its part. But we need the gradient of the mean over all answers:
+// With *data parallelism*, every rank has all the weights and a part of the batch. An *answer* is a symbol that the
+// model must predict. Rank r computes L_r, the mean loss over the c_r answers of its part. But we need the gradient
+// of the mean over all answers:
 //
 //     L = Σ_r c_r L_r / Σ_r c_r          so     ∇L = Σ_r c_r ∇L_r / Σ_r c_r
 //
-// A single all-reduce computes both sums: the row has the weighted gradients, followed by c_r. (The mean of
-// the ranks' means would be a different loss if the counts differ.) All ranks get the same bits and take the
+// A single all-reduce computes both sums: the row of a rank has all numbers of c_r ∇L_r, followed by c_r. (The mean
+// of the ranks' means would be a different loss if the counts differ.) All ranks get the same bits and take the
 // same step, so their weights stay the same.
 
 void step(Communicator& ranks, Tape& tape, const std::vector<Tensor>& weights, const Tensor& mean,
@@ -123,29 +128,30 @@ void steps(const kit::Options& options, kit::Report& report) {
                 "order, but the order depends on the number of ranks.");
 }
 
-// optim/parallel cuts the row into *buckets*. The first bucket has the weights of the last layer, because
-// backward computes the gradients of this layer first. So this bucket is already on the wire while backward
-// computes the other layers (Li and others 2020).
+// optim/parallel cuts the row into *buckets*. The first bucket has the gradients of the last layer, because
+// backward computes them first. So this bucket is sent while backward computes the other layers
+// (Li and others 2020). Section 4 measures the gain.
 
 // ---- 3. Shared gradients, or averaged weights -------------------------------------------------------------
-// Why must the ranks communicate at every step? Suppose that four ranks train alone, each on its quarter of
-// every batch, and average their weights at the end. That would take only one all-reduce. We try both with
-// the sorting task from lesson 20.
+// Must the ranks communicate at every step? Suppose that four ranks train alone, each on its quarter of every batch,
+// and average their weights at the end. That would take only one all-reduce. We try this, and shared gradients at
+// every step, with the sorting task from lesson 20.
 
 void once(const kit::Options& options, kit::Report& report) {
   const kit::Question average = report.ask(
       "averaged at the end",
       "Four ranks start with different initial weights and train alone. Then we average their "
       "weights. How many strings does the averaged model sort correctly?",
-      {"as many as with shared gradients", "about half as many as with shared gradients", "next to none"});
+      {"as many as with shared gradients", "about half as many as with shared gradients", "hardly any"});
   const auto sorted = [&](const Training& how) { return percent_sorted(*train(how, options), options); };
   report.at_least("gradients shared at every step: strings sorted", sorted({.ranks = 4}), 95, "%");
   report.at_most("same initial weights, averaged at the end", sorted({.ranks = 4, .apart = true}), 85, "%");
   const double own = sorted({.ranks = 4, .apart = true, .own_start = true});
   report.at_most("different initial weights, averaged at the end", own, 10, "%");
-  report.answer(average, 'c', own <= 10,
-                "The average of two good models need not be a good model. The same unit has learned "
-                "different things in different models.");
+  report.answer(
+      average, 'c', own <= 10,
+      "The average of good models need not be a good model. The hidden unit with a given number has "
+      "learned different things in different models, and their average has learned none of them.");
 }
 
 // At seed 1, with shared gradients, 99.75 % of the strings are sorted. With weights averaged at the end, it
@@ -153,17 +159,22 @@ void once(const kit::Options& options, kit::Report& report) {
 // seeds, the numbers differ, but their order is the same.
 
 // ---- 4. The cost of communication -------------------------------------------------------------------------
-// A message takes a latency of α seconds, however short it is, and β more seconds for each byte. A ring
-// all-reduce has 2 (R − 1) steps, each with 1/R of the bytes:
+// A message takes a *latency* of α seconds, however short it is, and β more seconds for each byte. A ring all-reduce
+// has 2 (R − 1) steps, each with 1/R of the bytes:
 //
 //     t(R) = 2 (R − 1) α + 2 (R − 1)/R · bytes · β
 //
-// For example, take 4 MB, α = 10 µs and β = 1 ns (1 GB/s). A ring takes 6.06 ms with 4 ranks, and 28.452 ms
-// with 1,024 ranks. About 8 ms of the latter are for the bytes, and this part hardly grows with more ranks.
-// The part of the latency, 2 (R − 1) α, keeps growing.
+// For example, take 4 MB, α = 10 µs and β = 1 ns (1 GB/s). A ring takes 6.06 ms with 4 ranks, and 28.452 ms with
+// 1,024 ranks. About 8 ms of the latter are for the bytes, and this part hardly grows with more ranks. The part of
+// the latency, 2 (R − 1) α, keeps growing.
 //
-// The program prints a table of speed-ups for two cases: each rank has a batch of the full size, or all ranks
-// share one batch.
+// The program measures α and β between two threads and predicts the *speed-up*: how many times as many strings per
+// second R ranks process, compared with one. There are two cases: each rank has a batch of the full size, or all
+// ranks share one batch. The pictures show the fit (ring.svg) and the speed-ups (ranks.svg).
+//
+// Finally, it trains on a simulated slow network, on which the all-reduce takes half as long as a step. It measures
+// for which part of this time a rank waits and does nothing else. If all is sent after backward, the rank waits all
+// the time. If buckets are sent during backward, it waits only for the rest.
 
 double seconds_of_ring(const Wire& wire, int ranks, double bytes) {
   return 2.0 * (ranks - 1) * (wire.latency + bytes / ranks * wire.per_byte);
@@ -184,34 +195,34 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
   draw_speeds(used, speeds, seconds_of_ring, options);
   const bool as_measured = given.latency + given.per_byte == 0,
              messages = 1024 * used.latency > speeds.bytes * used.per_byte;
-  report.answer(first, 'b', messages || !as_measured,
-                "A ring of 1,024 ranks has 2,046 messages, one after the other. A tree needs only about "
-                "2 log R of them. With larger batches, there are fewer all-reduces for the same number "
-                "of strings.");
+  report.answer(
+      first, 'b', messages || !as_measured,
+      "A ring of 1,024 ranks has 2,046 steps, one after the other, each with a latency α. To add along "
+      "a tree takes only about 2 log₂ R steps, here 20. Larger batches help too: they need fewer "
+      "all-reduces for the same number of strings.");
   const double after = waited_share(false, options), during = waited_share(true, options);
-  report.at_least("sent after backward: part of it that ranks wait for", 100 * after, 90, "%");
-  report.at_most("buckets sent during backward: part that ranks wait for", 100 * during, 90, "%");
+  report.at_least("sent after backward: communication time spent waiting", 100 * after, 90, "%");
+  report.at_most("buckets sent during backward: communication time spent waiting", 100 * during, 90, "%");
 }
 
 // ---- 5. Recovering from a lost rank -----------------------------------------------------------------------
-// In every step, each rank waits for all others. So if one rank is lost, all ranks stop. That is why each
-// wait has a timeout. After the timeout, the training run ends with an error.
+// In every step, each rank waits for messages from the others. If the program of one rank ends or its machine fails,
+// these messages never come. So each wait has a timeout. After the timeout, the training run ends with an error.
 //
-// Rank 0 saves *checkpoints*: the weights, the optimiser's state and the number of the step. The random
-// numbers of a batch depend on the seed and the step alone. So a new run with the same number of ranks
-// resumes at the checkpoint and computes the same bits as a run without a loss. With a different number of
-// ranks, the results are the same except for rounding.
+// Rank 0 saves *checkpoints*: the weights, the optimiser's state and the number of the step. The random numbers of
+// a batch depend on the seed and the step alone. So a new run with the same number of ranks can resume at the
+// checkpoint, and it computes the same bits as a run without the failure. With a different number of ranks, the
+// results are the same except for rounding.
 
 void lost(const kit::Options& options, kit::Report& report) {
   const Loss loss = lose_a_rank(options);  // in step 25 of 30; the last checkpoint is from step 20
-  report.check(loss.told + "; resumed from the checkpoint: the same bits as a run without a loss",
+  report.check(loss.told + "; resumed from the checkpoint: the same bits as a run without the failure",
                loss.same_bits);
 }
 
-// What to remember. A ring computes the sum of all rows, and no rank sends more than twice its row. Weight
-// the means with their counts. Share gradients at every step, while backward runs. With many ranks, the
-// number of messages limits the speed-up first. With a checkpoint, a lost rank costs only the steps since
-// then.
+// What to remember. A ring computes the sum of all rows, and no rank sends more than twice its row. Weight the means
+// with their counts. Share gradients at every step, and send them while backward runs. With many ranks, the number of
+// messages limits the speed-up first. With a checkpoint, a lost rank costs only the steps since the checkpoint.
 //
 // Exercises: lessons/practise 34 (chunks in a ring; the gradient of a global mean; predicting the speed-up;
 // buckets that overlap with backward).

@@ -60,7 +60,7 @@ std::unique_ptr<LanguageModel> train(const Training& how, const kit::Options& op
 struct Loss {
   std::string told;  ///< error message of the training run
   bool same_bits =
-      false;  ///< a run resumed from the checkpoint ends with the weights of a run without a loss
+      false;  ///< a run resumed from the checkpoint ends with the weights of a run without the failure
 };
 Loss lose_a_rank(kit::Options options);
 

@@ -28,8 +28,8 @@ Wire measured_or(Wire given, Cost cost, const kit::Options& options);
 /// Draws ring.svg: the measured times and the fit.
 void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options);
 
-/// Returns the part of the communication time for which two ranks wait (1: all of it), on a wire so slow that
-/// communication takes half as long as a step.
+/// Returns the part of the communication time that a rank waits (1: all of it). There are two ranks, on a simulated
+/// network so slow that communication takes half as long as a step.
 double waited_share(bool overlap, const kit::Options& options);
 
 /// Runs the lesson under mpirun: compares the ring with MPI's all-reduce, and trains over the ring.

@@ -2,12 +2,14 @@
 // implement, 15 minutes
 //
 // R ranks form a ring. Each rank has R chunks of numbers and sends one chunk per step to its right neighbour. In the
-// first R − 1 steps, a rank adds the chunk that it receives. In the next R − 1 steps, the received chunk replaces its
-// own. Then all ranks have all sums.
+// first R − 1 steps, a rank adds the received chunk to its own. In the next R − 1 steps, the received chunk replaces
+// its own. Then all ranks have all sums.
 //
-// In the lesson, rank r starts by sending chunk r, and after R − 1 steps it has the sum of chunk r + 1. Change the
-// order so that after R − 1 steps rank r has the sum of chunk r. For a step from 0 to 2R − 3, return the chunk that a
-// rank sends, the chunk that it receives, and whether it adds.
+// In the lesson, rank r sends chunk r in step 0, and after R − 1 steps it has the sum of chunk r + 1. Change the
+// order so that after R − 1 steps, rank r has the sum of chunk r.
+//
+// Return what `rank` does in `step`, from 0 to 2R − 3: the number of the chunk that it sends, the number of the chunk
+// that it receives, and whether it adds.
 #include "lessons/grader/answer.hpp"
 
 struct Move {
@@ -26,8 +28,8 @@ Move move_of(int rank, int ranks, int step) {
 }
 
 // hint: Which chunk does rank r receive in step R − 2, the last step that adds? It must be chunk r.
-// hint: In each step, a rank receives the chunk below the one that it sends. In the lesson's first round, rank r sends
-//   chunk r − step. By how much must everything move?
+// hint: In each step, a rank receives the chunk below the one that it sends. In the lesson's first round, rank r
+//   sends chunk r − step. By how much must everything move?
 // hint: The second round continues where the first ends: in step R − 1, rank r sends chunk r. Is rank − 1 − step the
 //   same chunk, mod R? In C++, −1 % 3 is −1.
 //

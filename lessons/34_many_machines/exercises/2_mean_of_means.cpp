@@ -1,14 +1,15 @@
 // 34.2 mean_of_means: The gradient of a global mean
 // debug, 15 minutes
 //
-// Each rank has the mean loss of its rows, over `count` answers, and the gradient g of this mean, a row (P). `sum` adds
-// a row of numbers over all ranks, as an all-reduce does. Each rank must call it once, and it waits for all ranks.
+// Each rank has `count` answers, and the gradient g (P) of the mean loss over them. sum(row) is an all-reduce: it
+// returns the sum of the rows of all ranks. Each rank must call it once, and the call waits for all ranks.
 //
-// The function must return, on each rank, the gradient of the mean over all answers of the batch. It does so if all
-// counts are equal. But with different counts, the ranks get the wrong weights. And a rank without answers (count 0)
-// makes the whole result invalid: its g has no meaning and may be NaN or ∞.
+// On each rank, the function must return the gradient of the mean loss over the answers of all ranks. It does so if
+// all counts are equal. But there are two mistakes. With different counts, the result is wrong, because every rank
+// counts the same. And a rank without answers (count 0) makes the whole result invalid: its g has no meaning and may
+// be NaN or ∞.
 //
-// Fix both bugs. A NaN on a rank that does have answers must still reach all ranks.
+// Correct both mistakes. A NaN on a rank with answers must still reach all ranks.
 #include "lessons/grader/answer.hpp"
 
 using Sum = std::function<std::vector<double>(const std::vector<double>&)>;
@@ -53,7 +54,8 @@ std::vector<double> global_gradient(const std::vector<double>& g, double count, 
 // wrong: A rank without answers may have ∞ as well, and 0 · ∞ is NaN. Test the count, not for NaN.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(std::isnan(one) ? 0 : count * one);
-// wrong: This hides a NaN on a rank that has answers, so a broken training run goes unnoticed. Test the count.
+// wrong: This hides a NaN on a rank that has answers, so no rank notices that the training has failed. Test the
+//   count.
 // - for (const double one : g) row.push_back(count > 0 ? count * one : 0);
 // + for (const double one : g) row.push_back(std::isfinite(one) ? count * one : 0);
 // wrong: A rank without answers must call sum too. Otherwise the other ranks wait for it forever.

@@ -6,12 +6,12 @@
 // of 64: 40 ms for forward and 80 ms for backward. Predict four numbers, to 0.5 %:
 //
 // - ring_ms: the time of a ring with 101 ranks, in ms.
-// - after: the speed-up of 101 ranks over one, if each rank has a batch of 64 and sends after backward.
+// - after: the speed-up of 101 ranks over one (strings per second), if each rank has a batch of 64 strings and sends
+//   after backward.
 // - during: the same speed-up, if the ring runs while backward runs. Only the part of the ring that is longer than
 //   backward adds to the time of the step.
-// - shared: the speed-up of one step, if 101 ranks share one batch of 64 (forward and backward take 1/101 of their
-//   time)
-//   and send during backward.
+// - shared: the speed-up of one step, if 101 ranks share one batch of 64 and send during backward. Then forward and
+//   backward take 1/101 of their time.
 #include "lessons/grader/answer.hpp"
 
 struct Prediction {

@@ -1,16 +1,17 @@
 // 34.4 buckets: Buckets that overlap with backward
 // design, 25 minutes
 //
-// A model has 48 layers. Backward starts with layer 47. Each layer takes some time, and then its gradients are
-// complete. Consecutive layers are put into one bucket. A bucket is sent when all its layers are complete and the
-// previous bucket has been sent. It takes 2 (R − 1) (α + bytes/R · β).
+// A model has 48 layers. Backward computes layer 47 first and layer 0 last. Each layer takes some time, and then its
+// gradients are complete. You put consecutive layers into buckets. A bucket is sent when all its layers are complete
+// and the previous bucket has been sent. To send it takes 2 (R − 1) (α + bytes/R · β).
 //
-// You are given the layers (bytes, and ms of backward; layer 0 first), R, and α and β in ms. Return the number of
-// layers in each bucket, from the last layer down. The numbers must add up to 48.
+// You are given the layers (layer 0 first), each with its bytes and the time of its backward in ms, and the network:
+// R, α and β in ms. Return the number of layers in each bucket, from the last layer down. The numbers must add up to
+// 48.
 //
-// The step ends when everything is sent. We compare this time with the time for one bucket per layer, on four models
-// and networks that are the same in every run. The mean ratio must be at most 0.58. Smaller ratios are better, and your
-// best ratio is kept.
+// The step ends when everything is sent. Your score is the time of a step divided by its time with one bucket per
+// layer, averaged over four models and networks. They are the same in every run. The score must be at most 0.58.
+// Lower is better, and your best score is kept.
 #include "lessons/grader/answer.hpp"
 
 struct Layer {
@@ -54,14 +55,15 @@ std::vector<int> buckets(const std::vector<Layer>& layers, const Network& net) {
 // hint: One bucket per layer costs 2 (R − 1) α for each layer. A single bucket can start only after backward. What is
 //   between these two extremes?
 // hint: You know all times before you choose. Simulate the step for buckets of 1, 2, 3, … layers, and take the best.
-// hint: The step ends with the last bucket, which is sent after backward has ended. It should be small, and the buckets
-//   before it large enough. Dynamic programming finds the best choice: the earliest end for the first i layers.
+// hint: The last bucket can only be sent after backward has ended, so it should be small. Dynamic programming finds
+//   the best choice. For each i, find the earliest time at which the first i layers of backward can be sent: try all
+//   sizes of their last bucket.
 //
 // wrong: A single bucket is sent after the whole of backward, so nothing overlaps.
 // - return cut;
 // + return {static_cast<int>(layers.size())};
-// wrong: Pairs halve the number of messages, but the best size depends on the network. Simulate the step with its α and
-//   β.
+// wrong: Pairs halve the number of messages, but the best size depends on the network. Simulate the step with its α
+//   and β.
 // - return cut;
 // + return std::vector<int>(layers.size() / 2, 2);
 // wrong: Your buckets are in reverse order. The first bucket must have the last layers, where backward starts.
