@@ -184,8 +184,9 @@ void go_on(const NeuralTuringMachineOptions& machine, const kit::Options& option
                 "slot after the current one, but the head must be on the right slot first.");
 }
 
-// The picture go_on.svg shows the read head of the machine for one string. At the repeated letter (with "?"), it moves
-// in a single step to the slot after that of the letter: the key finds the slot, and the shift moves on by one.
+// The picture go_on.svg shows the read head of the machine for one string. At the repeated letter (with "?"), it
+// moves in a single step to the slot after that of the letter: the key finds the slot, and the shift moves on by
+// one.
 
 // ---- 5. An LSTM that keeps all its states -----------------------------------------------------------------
 // A different idea is never to overwrite anything. The LSTM network with a memory, *LSTMN* (Cheng, Dong and

@@ -109,8 +109,8 @@ void channels(kit::Report& report) {
 
 // ---- 3. Attention over places, for each word --------------------------------------------------------------
 // For different words we use the attention from lesson 11: the decoder's state s is the query, and the features h_j
-// of the places are the keys and values (Xu and others 2015). With the gates of section 2, the features and the weights
-// are
+// of the places are the keys and values (Xu and others 2015). With the gates of section 2, the features and the
+// weights are
 //
 //     h = gated(relu(W patch + b)) + a vector for the place          α = softmax of v · tanh(W_q s + W_k h_j)
 //
