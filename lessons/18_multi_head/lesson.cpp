@@ -143,8 +143,8 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
   const Right right = compared.right.at(1);
   report.answer(
       one, 'c', std::max(right.first, right.second) >= 90 && right.both <= 30,
-      "A mixture cannot show which digit was asked for first. A layer that is sure of one digit has a lower loss "
-      "than a layer that doubts both.");
+      "With equal weights for both digits, the mixture does not show which of them was asked for first. A layer "
+      "that is sure of one digit has a lower loss than a layer that doubts both.");
   return compared;
 }
 

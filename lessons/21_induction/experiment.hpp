@@ -42,7 +42,7 @@ void check_model(ByHand by_hand, std::uint64_t seed, kit::Report& report);
 /// start with the second symbol of the second round.
 Sequences draw_repeats(kit::Random random, Size rows);
 
-/// One head's mean weight in the repeat: on places directly after an earlier copy of the present symbol, and on
+/// One head's mean weight in the repeat: on places directly after an earlier copy of the current symbol, and on
 /// the previous place.
 struct HeadScore {
   double induction = 0, previous = 0;

@@ -49,7 +49,7 @@ kit::MapSeries series_of_heads(const Example& example) {
                         .columns = first(example.symbols, kFilmed),
                         .rows = first(example.symbols, kFilmed),
                         .column_axis = "place attended to",
-                        .row_axis = "present symbol",
+                        .row_axis = "current symbol",
                         .choices = {{"layer", {"lower", "upper"}}, {"head", {}}}};
   for (Size head = 1; head <= kHeads; ++head) series.choices[1].of.push_back(std::to_string(head));
   return series;
@@ -68,7 +68,7 @@ void show_map(const Trained& trained, Size head, const std::string& name, const 
   trained.two(example.inputs);
   kit::Heatmap map;
   map.title = fmt::format("Attention weights of head {}; period {}", name_of(head), example.period);
-  map.column_axis = "place attended to", map.row_axis = "present symbol";
+  map.column_axis = "place attended to", map.row_axis = "current symbol";
   map.rows = map.columns = first(example.symbols, kShown);
   map.values = corner(recorder.weights().front(), head % kHeads, kShown);
   kit::show(map, options.out / (name + ".svg"));
