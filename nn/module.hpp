@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -43,6 +44,12 @@ struct Parent {
   /// `Owner` is the class of the parent. Its size lets the parent detect members that were made without a Parent.
   template <std::derived_from<Module> Owner>
   Parent(Owner& parent_in, std::string name_in);
+  /// Fails to compile, because the class of the parent is no Module.
+  template <class Other>
+  requires(std::is_class_v<Other> && !std::derived_from<Other, Module>) Parent(Other&, const std::string&) {
+    static_assert(sizeof(Other) == 0,
+                  "the class that has layers must derive from Module: struct MyModel : Module");
+  }
 
   Module* module = nullptr;  // null for the root of a model
   std::string name;          // name within that module
@@ -161,6 +168,24 @@ class Parameter : public Tensor {
   template <std::derived_from<Module> Owner>
   Parameter(Owner& owner, std::string name, const Dims& shape, Initialiser initialiser)
       : Parameter(&Module::with_extent(owner), std::move(name), shape, std::move(initialiser)) {}
+  /// Fail to compile, because the class, the initial values or the parent of the parameter is missing.
+  template <class Other>
+  requires(!std::derived_from<Other, Module>)
+      Parameter(Other&, const std::string&, const Dims&, const Initialiser&) {
+    static_assert(sizeof(Other) == 0,
+                  "the class that has parameters must derive from Module: struct MyLayer : Module");
+  }
+  template <class Owner>
+  Parameter(Owner&, const std::string&, const Dims&) {
+    static_assert(
+        sizeof(Owner) == 0,
+        "a Parameter must have initial values, its last argument: xavier, zeros, constant(c), normal(std)");
+  }
+  template <std::convertible_to<std::string> Name>
+  Parameter(const Name&, const Dims&, const Initialiser&) {
+    static_assert(sizeof(Name) == 0,
+                  "a Parameter must have its module as first argument: {*this, \"name\", shape, xavier}");
+  }
   /// Copy constructor for clone() only; throws anywhere else.
   Parameter(const Parameter& other);
   Parameter& operator=(const Parameter&) = delete;
@@ -186,6 +211,21 @@ class Parameter : public Tensor {
   Initialiser initialiser_ = zeros;
 };
 
+namespace detail {
+
+/// Returns true if M can be constructed from (Parent, args…). Otherwise a static_assert says what to write.
+template <class M, class... Args>
+constexpr bool can_construct() {
+  constexpr bool kCan = std::is_constructible_v<M, Parent, Args...>;
+  static_assert(
+      kCan,
+      "the class must have a constructor (Parent parent, ...) for these arguments, which passes the Parent on: "
+      "MyLayer(Parent parent, Size width) : Module(std::move(parent)), ...");
+  return kCan;
+}
+
+}  // namespace detail
+
 /// A list of modules of one type, named 0, 1, … The addresses of the modules never change.
 ///     List<Block> blocks{{*this, "blocks"}, 4, width};   // four Blocks, each from (Parent, width)
 template <class M>
@@ -200,7 +240,9 @@ class List : public Module {
   /// Appends a module constructed from (Parent, args…) and returns it.
   template <class... Args>
   M& add(Args&&... args) {
-    return modules_.emplace_back(Parent{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
+    if constexpr (detail::can_construct<M, Args...>())
+      modules_.emplace_back(Parent{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
+    return modules_.back();
   }
   Size size() const { return static_cast<Size>(modules_.size()); }
   M& operator[](Size i) { return modules_.at(static_cast<std::size_t>(i)); }

@@ -26,6 +26,11 @@ class Sink {
   Sink(Bool on) : on_(on) {}
   /// A sink with learned scores of shape (heads), or () for one score that all heads share. Pass learned(scores).
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
+  /// Fails to compile, because a sink trains its scores.
+  template <std::derived_from<Tensor> Scores>
+  Sink(const Scores&) {
+    static_assert(sizeof(Scores) == 0, "a sink's scores must be marked as learned: .sink = learned(w)");
+  }
 
   /// Returns true if there is a sink.
   bool on() const { return on_; }
@@ -81,6 +86,14 @@ struct AttendOptions {
 ///    +∞ throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
+
+/// Fails to compile, because a mask is one of the options.
+template <class M>
+requires std::convertible_to<M, AttendMask> Tensor attend(const Tensor& query, const Tensor&, const Tensor&,
+                                                          const M&, CallSite = {}) {
+  static_assert(sizeof(M) == 0, "attend: the mask must be an option: attend(q, k, v, {.mask = mask})");
+  return query;
+}
 
 /// Attention to a subset of the keys, with the log-sum-exp of the scores, which merge() needs to combine several parts.
 struct PartialAttention {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -107,6 +108,14 @@ class AttendMask {
   AttendMask(BlockMask tiles) : tiles_(std::move(tiles)) {}
   AttendMask(Mask mask) : mask_(std::move(mask)) {}
   AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
+  /// Fails to compile, because numbers do not say which pairs may attend.
+  template <std::derived_from<Tensor> Numbers>
+  AttendMask(const Numbers&) {
+    static_assert(
+        sizeof(Numbers) == 0,
+        "a mask must be a Mask, a BlockMask or ValidLengths, true where a query may attend; make one of "
+        "numbers with a comparison, as in greater(x, zeros(x.shape()))");
+  }
 
   /// Returns true if there is a mask, so that some pairs may be masked.
   bool defined() const { return mask_.defined() || lengths_.defined() || tiles_.defined(); }

@@ -213,6 +213,21 @@ class LambdaPairScore final : public PairScore::Form {
   F f_;
 };
 
+/// Sorts the arguments of score_mod() into learned and constant tensors.
+template <class F, class... Args>
+ScoreMod lambda_score(F f, const Args&... args) {
+  constexpr auto order = source_order<Args...>();
+  std::vector<Tensor> learned(order.learned), constants(sizeof...(Args) - order.learned);
+  [[maybe_unused]] std::size_t i = 0;
+  [[maybe_unused]] const auto place = [&](const Tensor& source) {
+    const std::size_t at = order.source[i++];
+    (at < order.learned ? learned[at] : constants[at - order.learned]) = source;
+  };
+  (place(source_of(args)), ...);
+  return ScoreMod(std::make_shared<LambdaScore<F, sizeof...(Args)>>(std::move(f), order), std::move(learned),
+                  std::move(constants));
+}
+
 }  // namespace detail
 
 /// Builds a score from a lambda (s, at, readers…) → new score. at.b and at.h are the indices of batch row and
@@ -222,24 +237,20 @@ class LambdaPairScore final : public PairScore::Form {
 /// a weight, as by w.at({0}), is not trained. At an unmasked pair, an index that is out of range or not an integer
 /// throws when the score runs, even in a branch that select() does not take. attend() lists the other guarantees.
 template <class F, class... Args>
-requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
-          std::same_as<Args, Indices>)&&...) ScoreMod score_mod(F f, const Args&... args) {
+ScoreMod score_mod(F f, const Args&... args) {
+  constexpr bool kSources =
+      (... && (std::same_as<Args, Learned> || std::same_as<Args, Tensor> || std::same_as<Args, Indices>));
   static_assert(
-      detail::kTakes<F, Args...>,
+      kSources,
+      "score_mod: each argument after the lambda must be learned(w) for a Parameter or variable, or a "
+      "constant Tensor or Indices; capture a plain number in the lambda");
+  static_assert(
+      !kSources || detail::kTakes<F, Args...>,
       "score_mod: the lambda must take s, at, and a reader for each table or learned(...) after it; "
       "call functions without std::, as in tanh(s), and use select(condition, a, b) instead of if and "
       "?:, since it runs on many pairs at once");
-  constexpr auto order = detail::source_order<Args...>();
-  std::vector<Tensor> learned(order.learned), constants(sizeof...(Args) - order.learned);
-  [[maybe_unused]] std::size_t i = 0;
-  [[maybe_unused]] const auto place = [&](const Tensor& source) {
-    const std::size_t at = order.source[i++];
-    (at < order.learned ? learned[at] : constants[at - order.learned]) = source;
-  };
-  (place(detail::source_of(args)), ...);
-  if constexpr (detail::kTakes<F, Args...>)
-    return ScoreMod(std::make_shared<detail::LambdaScore<F, sizeof...(Args)>>(std::move(f), order),
-                    std::move(learned), std::move(constants));
+  if constexpr (kSources && detail::kTakes<F, Args...>)
+    return detail::lambda_score(std::move(f), args...);
   else
     return {};  // avoids further errors after the assertion's
 }
@@ -247,11 +258,14 @@ requires((std::same_as<Args, Learned> || std::same_as<Args, Tensor> ||
 /// Builds a score of query and key from a lambda (q, k, weights…) for one unit: s_ij = Σ_u f(q_iu, k_ju, w_u …).
 /// Each weight is passed as learned(tensor), with shape (U) or (heads, U). A lambda (q, k, at, weights…) also gets
 /// the position of the pair, as with score_mod().
-template <class F, std::same_as<Learned>... Weights>
+template <class F, class... Weights>
 PairScore pair_score(F f, const Weights&... weights) {
   constexpr std::size_t kWeights = sizeof...(Weights);
-  constexpr bool kPlain = detail::takes_units<F, kWeights, false>();
-  if constexpr (kPlain)
+  constexpr bool kLearned = (... && std::same_as<Weights, Learned>);
+  static_assert(kLearned, "pair_score: each argument after the lambda must be a learned weight: learned(w)");
+  if constexpr (!kLearned)
+    return {};  // avoids further errors after the assertion's
+  else if constexpr (detail::takes_units<F, kWeights, false>())
     return PairScore(std::make_shared<detail::LambdaPairScore<F, kWeights, false>>(std::move(f)),
                      std::vector<Tensor>{weights.tensor...});
   else if constexpr (detail::takes_units<F, kWeights, true>())

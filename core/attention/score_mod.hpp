@@ -35,6 +35,17 @@ class ScoreMod {
   ScoreMod(std::shared_ptr<const Form> form, std::vector<Tensor> learned, std::vector<Tensor> constants)
       : form_(std::move(form)), learned_(std::move(learned)), constants_(std::move(constants)) {}
 
+  /// Fails to compile: a layer's option takes a LearnedScoreMod, whose parameters each layer creates.
+  template <class Option>
+  requires requires(Option& option) { option.parameters, option.make; }
+  operator Option() const {
+    static_assert(
+        sizeof(Option) == 0,
+        "a layer's score_mod must have parameters and a function that makes the ScoreMod from them: {{}, "
+        "[](const auto& p, Size queries, Size keys) { return score_mod(...); }}");
+    return {};
+  }
+
   /// Returns true if there is a function; otherwise the scores do not change.
   bool defined() const { return form_ != nullptr; }
   /// The implementation, which must be defined(), and the tensors that it reads: learned() and constants().

@@ -105,12 +105,28 @@ Tensor call_with(F& f, std::span<const Tensor> xs) {
 /// Converts f to a CheckedFunction. f takes up to eight tensors, or one vector or span of tensors.
 template <class F>
 CheckedFunction as_checked(F f) {
-  if constexpr (takes_any_number<F>(std::make_index_sequence<kMostArguments + 1>{}))
+  constexpr bool kIsLayer = requires { f.parameters(); };
+  constexpr bool kTakesTensors = takes_any_number<F>(std::make_index_sequence<kMostArguments + 1>{});
+  constexpr bool kTakesSpan = std::is_invocable_r_v<Tensor, F&, std::span<const Tensor>>;
+  constexpr bool kTakesList = std::is_invocable_r_v<Tensor, F&, std::vector<Tensor>>;
+  static_assert(
+      !kIsLayer,
+      "gradcheck: a layer must be called in a lambda, since it cannot be copied: gradcheck([&](const Tensor& "
+      "x) { return layer(x); }, x, layer.parameters())");
+  static_assert(
+      kIsLayer || kTakesTensors || kTakesSpan || kTakesList,
+      "gradcheck: f must take up to eight (const Tensor& x, ...), or one std::vector<Tensor>, and return a "
+      "Tensor");
+  if constexpr (kIsLayer)
+    return {};  // avoids further errors after the assertion's
+  else if constexpr (kTakesTensors)
     return [f](std::span<const Tensor> xs) mutable { return call_with<0>(f, xs); };
-  else if constexpr (std::is_invocable_r_v<Tensor, F&, std::span<const Tensor>>)
+  else if constexpr (kTakesSpan)
     return f;
-  else
+  else if constexpr (kTakesList)
     return [f](std::span<const Tensor> xs) mutable { return f(std::vector<Tensor>(xs.begin(), xs.end())); };
+  else
+    return {};
 }
 
 GradcheckResult run_gradcheck(const CheckedFunction& f, const GradcheckInputs& inputs,

@@ -19,7 +19,16 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at);
 template <class... X>
 struct Checkpointed {
   template <class F>
-  Checkpointed(F f, CallSite caller = {}) : function(std::move(f)), at(caller) {}
+  Checkpointed(F f, CallSite caller = {}) : at(caller) {
+    constexpr bool kIsLayer = requires { f.parameters(); };
+    constexpr bool kFits = std::is_invocable_r_v<Tensor, F&, const X&...>;
+    static_assert(!kIsLayer,
+                  "checkpoint: a layer must be called in a lambda, since it cannot be copied: "
+                  "checkpoint([&](const Tensor& x) { return layer(x); }, x)");
+    static_assert(kIsLayer || kFits,
+                  "checkpoint: f must take the arguments that follow it and return a Tensor");
+    if constexpr (!kIsLayer && kFits) function = std::move(f);
+  }
 
   std::function<Tensor(const X&...)> function;
   CallSite at;

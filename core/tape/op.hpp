@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/tape/recorder.hpp"
@@ -58,6 +59,54 @@ concept OpPart = requires(const Part& part, const Tensor**& out, Recorder& recor
   part.record(recorder, first);  // hands the rules to the tape; `first` numbers the part's first argument
 };
 
+/// Result type of a rule. Meaningless unless F takes (dy) or (dy, y).
+template <class F>
+using RuleResult = decltype(call_backward(std::declval<const F&>(), std::declval<const Tensor&>(),
+                                          std::declval<const Tensor&>()));
+
+/// Returns true if F can be called as a rule. Otherwise a static_assert says what a rule takes.
+template <class F>
+constexpr bool takes_gradient() {
+  constexpr bool kTakes = std::is_invocable_v<const F&, const Tensor&> ||
+                          std::is_invocable_v<const F&, const Tensor&, const Tensor&>;
+  static_assert(kTakes,
+                "op: a rule must take (const Tensor& dy), or (const Tensor& dy, const Tensor& y) to get the "
+                "result y too");
+  return kTakes;
+}
+
+/// Returns true if F is the rule of one argument. Otherwise a static_assert says what to write.
+template <class F>
+constexpr bool is_rule() {
+  if constexpr (takes_gradient<F>()) {
+    constexpr bool kReturns = std::is_convertible_v<RuleResult<F>, Tensor>;
+    static_assert(kReturns, "op: the rule of wrt(x, rule) must return a Tensor, the gradient of x");
+    return kReturns;
+  }
+  return false;
+}
+
+template <class List, std::size_t N>
+inline constexpr bool kHoldsGradients = requires(const List& all) {
+  { *all.begin() } -> std::convertible_to<Tensor>;
+};
+template <std::size_t M, std::size_t N>
+inline constexpr bool kHoldsGradients<std::array<Tensor, M>, N> = N == kRunTime || M == N;
+
+/// Returns true if F is a joint rule of N arguments. Otherwise a static_assert says what to write.
+template <class F, std::size_t N>
+constexpr bool is_joint_rule() {
+  if constexpr (takes_gradient<F>()) {
+    constexpr bool kReturns = kHoldsGradients<std::remove_cvref_t<RuleResult<F>>, N>;
+    static_assert(
+        kReturns,
+        "op: the rule of wrt_all(std::array{&x, &w}, rule) must return one gradient for each argument, as in "
+        "std::array{dx, dw}");
+    return kReturns;
+  }
+  return false;
+}
+
 template <class Targets>
 inline constexpr std::size_t kCountOf = kRunTime;
 template <std::size_t N>
@@ -89,10 +138,12 @@ struct Wrt {
   constexpr std::size_t size() const { return 1; }
   void inputs(const Tensor**& out) const { *out++ = &target; }
   void record(detail::Recorder& recorder, std::size_t first) const {
-    if (!recorder.needs(first)) return;
-    const Tensor* targets[] = {&target};
-    recorder.rule<detail::Single<F>>(targets, 1, rule);
-    if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.accumulate(add);
+    if constexpr (detail::is_rule<F>()) {
+      if (!recorder.needs(first)) return;
+      const Tensor* targets[] = {&target};
+      recorder.rule<detail::Single<F>>(targets, 1, rule);
+      if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.accumulate(add);
+    }
   }
 };
 
@@ -148,7 +199,8 @@ struct WrtAll {
   void record(detail::Recorder& recorder, std::size_t first) const {
     bool any = false;
     for (std::size_t i = 0; i < targets.size(); ++i) any |= recorder.needs(first + i);
-    if (any) recorder.rule<detail::Joint<F>>(targets.data(), targets.size(), rule);
+    if constexpr (detail::is_joint_rule<F, kTargets>())
+      if (any) recorder.rule<detail::Joint<F>>(targets.data(), targets.size(), rule);
   }
 };
 
@@ -183,17 +235,33 @@ Decomposition<F> decomposition(const F& make) {
 
 /// Returns `value`, recorded on this thread's tape if a tape is recording and an argument needs a gradient. The name is
 /// a template argument, so that linked_ops() can list every op that is linked in.
-template <FixedString name, detail::OpPart... Parts>
+template <FixedString name, class... Parts>
 Tensor op(CallSite at, Tensor value, const Parts&... parts) {
-  static_cast<void>(&detail::kRegistered<name>);
-  auto inputs = detail::inputs_of(parts...);
-  const Tensor** end = inputs.data();
-  (parts.inputs(end), ...);
-  if (detail::Recorder recorder(name.text, at, value, inputs.data(), inputs.size()); recorder) {
-    std::size_t first = 0;
-    ((parts.record(recorder, first), first += parts.size()), ...);
-    recorder.finish();
+  constexpr bool kAreParts = (... && detail::OpPart<Parts>);
+  static_assert(kAreParts,
+                "op: after the value, each rule must be given with its argument: wrt(x, rule), wrt_each(xs, "
+                "rule_of), wrt_all(xs, rule) or decomposition(make)");
+  if constexpr (kAreParts) {
+    static_cast<void>(&detail::kRegistered<name>);
+    auto inputs = detail::inputs_of(parts...);
+    const Tensor** end = inputs.data();
+    (parts.inputs(end), ...);
+    if (detail::Recorder recorder(name.text, at, value, inputs.data(), inputs.size()); recorder) {
+      std::size_t first = 0;
+      ((parts.record(recorder, first), first += parts.size()), ...);
+      recorder.finish();
+    }
   }
+  return value;
+}
+
+/// Fails to compile, because the caller's line is missing.
+template <FixedString name, std::derived_from<Tensor> Value, class... Parts>
+Tensor op(const Value& value, const Parts&...) {
+  static_assert(
+      sizeof(Value) == 0,
+      "op: the line of the caller must come before the value: op<\"name\">(at, value, ...), where your "
+      "function's last parameter is CallSite at = {}");
   return value;
 }
 

@@ -42,6 +42,16 @@ class Normaliser {
     check();
   }
 
+  /// Fails to compile, because `Other` is no function of scores and mask.
+  template <class Other>
+  requires(std::is_class_v<Other> && !std::same_as<Other, Normaliser> &&
+           !std::same_as<Other, SoftmaxWeights> && !WeightsFunctionBut<const Other&, Normaliser>)
+      Normaliser(const Other&) {
+    static_assert(
+        sizeof(Other) == 0,
+        "a normaliser must be a function (const Tensor& scores, const Mask& mask) that returns a Tensor");
+  }
+
   /// Returns the weights. Throws, naming both shapes, unless they have the shape of the scores.
   Tensor operator()(const Tensor& scores, const Mask& mask) const;
   /// Returns true for softmax_weights, the only normaliser that attend() computes in tiles. A function that calls

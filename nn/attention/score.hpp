@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -67,11 +68,30 @@ class ScoreFactory {
   requires std::is_invocable_r_v<Tensor, const F&, const Tensor&, const Tensor&> ScoreFactory(F function)
       : ScoreFactory(of<FunctionScore>(FunctionScore::Function(std::move(function)))) {}
 
+  /// Fails to compile, because `Other` is no function of query and keys.
+  template <class Other>
+  requires(std::is_class_v<Other> && !std::same_as<Other, ScoreFactory> &&
+           !std::is_invocable_r_v<Tensor, const Other&, const Tensor&, const Tensor&>)
+      ScoreFactory(const Other&) {
+    static_assert(
+        sizeof(Other) == 0,
+        "a score must be a function (const Tensor& query, const Tensor& keys) that returns a Tensor, or "
+        "a class derived from Score: ScoreFactory::of<MyScore>(arguments...)");
+  }
+
   /// Returns a factory of scores of type S, constructed from (Parent, arguments…).
-  template <std::derived_from<Score> S, class... Args>
+  template <class S, class... Args>
   static ScoreFactory of(Args... args) {
+    constexpr bool kIsScore = std::derived_from<S, Score>;
+    static_assert(kIsScore, "ScoreFactory::of<MyScore>: the class must derive from Score");
+    static_assert(
+        !kIsScore || !std::is_abstract_v<S>,
+        "ScoreFactory::of<MyScore>: the class must override Tensor score(const Tensor& query, const Tensor& "
+        "prepared, ScoreState& state) const");
     ScoreFactory maker;
-    maker.make_ = [args...](Parent parent) { return std::make_unique<S>(std::move(parent), args...); };
+    if constexpr (kIsScore && !std::is_abstract_v<S>)
+      if constexpr (detail::can_construct<S, const Args&...>())
+        maker.make_ = [args...](Parent parent) { return std::make_unique<S>(std::move(parent), args...); };
     return maker;
   }
   ModulePtr<Score> operator()(Parent parent) const { return make_(std::move(parent)); }

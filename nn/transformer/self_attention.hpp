@@ -4,6 +4,7 @@
 #include <concepts>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "nn/attention/causal_pairs.hpp"
@@ -39,11 +40,20 @@ class SelfAttention : public Module {
 using SelfAttentionFactory = std::function<ModulePtr<SelfAttention>(Parent)>;
 
 /// Returns the factory of A, which each block constructs from (Parent, args…).
-template <std::derived_from<SelfAttention> A, class... Args>
+template <class A, class... Args>
 SelfAttentionFactory self_attention(Args... args) {
-  return [=](Parent parent) -> ModulePtr<SelfAttention> {
-    return std::make_unique<A>(std::move(parent), args...);
-  };
+  constexpr bool kIsAttention = std::derived_from<A, SelfAttention>;
+  static_assert(kIsAttention, "self_attention<MyAttention>: the class must derive from SelfAttention");
+  static_assert(
+      !kIsAttention || !std::is_abstract_v<A>,
+      "self_attention<MyAttention>: the class must override Tensor operator()(const Tensor& x, const "
+      "CausalPairs& pairs) const");
+  if constexpr (kIsAttention && !std::is_abstract_v<A>)
+    if constexpr (detail::can_construct<A, const Args&...>())
+      return [=](Parent parent) -> ModulePtr<SelfAttention> {
+        return std::make_unique<A>(std::move(parent), args...);
+      };
+  return {};
 }
 
 }  // namespace tapestry

@@ -1,7 +1,5 @@
 // A derivative rule returns a tensor.
-// error: no match for
-// error: no viable overloaded
-// error: cannot convert
+// error: op: the rule of wrt(x, rule) must return a Tensor, the gradient of x
 #include "core/tape/op.hpp"
 
 tapestry::Tensor identity(const tapestry::Tensor& x, tapestry::CallSite at = {}) {
