@@ -20,12 +20,12 @@ Cloning::Cloning(std::optional<DType> dtype_in) : dtype(dtype_in) {
 
 Cloning::~Cloning() { cloning_now = nullptr; }
 
-Cloning& Cloning::active(const char* what, const std::string& name) {
+Cloning& Cloning::active(const std::string& what) {
   if (!cloning_now)
     fail(
-        "a {} (\"{}\") cannot be copied: pass it by reference, take a handle with `Tensor w = …`, or "
-        "clone() the model",
-        what, name);
+        "a {} cannot be copied: pass it by reference, keep several in a List, take a handle of a parameter with "
+        "`Tensor w = layer.weight`, or clone() the model",
+        what);
   return *cloning_now;
 }
 

@@ -97,7 +97,7 @@ void Module::check_members_are_registered() const {
 }
 
 Module::Module(const Module& other) : training_(other.training_), extent_(other.extent_) {
-  auto& cloning = detail::Cloning::active("module", other.full_name());
+  auto& cloning = detail::Cloning::active("module " + other.type_name() + other.in_quotes());
   cloning.modules[&other] = this;
   if (const auto parent = cloning.modules.find(other.parent_); parent != cloning.modules.end()) {
     name_ = other.name_;
@@ -275,7 +275,7 @@ Parameter::Parameter(Module* owner, std::string name, const Dims& shape, Initial
 Parameter::Parameter(const Parameter& other)
     : Tensor(), name_(other.name_), initialiser_(other.initialiser_) {
   if (!other.defined()) return;
-  auto& cloning = detail::Cloning::active("parameter", other.Tensor::name());
+  auto& cloning = detail::Cloning::active("parameter \"" + other.Tensor::name() + "\"");
   const auto owner = cloning.modules.find(other.owner_);
   if (owner == cloning.modules.end())
     fail("parameter \"{}\" must be copied together with its module; keep a Tensor handle instead",

@@ -267,8 +267,8 @@ class Cloning {
   Cloning(const Cloning&) = delete;
   Cloning& operator=(const Cloning&) = delete;
 
-  /// Returns the clone in progress on this thread. If there is none, throws an error with `what` and `name`.
-  static Cloning& active(const char* what, const std::string& name);
+  /// Returns the clone in progress on this thread. If there is none, throws an error that begins with `what`.
+  static Cloning& active(const std::string& what);
   [[noreturn]] static void refuse_type(const Module& model);
 
   /// Sorts the children of the copy into the order of the original. The two may differ: members are copied in

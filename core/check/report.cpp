@@ -82,21 +82,21 @@ std::string what_to_look_at(const std::string& label, std::span<const CheckTarge
     return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
   };
   if (!finite(analytic))
-    return "the rule gives NaN or infinity: a division by zero, or a place that should be masked?";
+    return "the values: the rule gives NaN or infinity; a division by zero, or a place that should be masked?";
   if (!finite(numeric))
-    return "f itself gives NaN or infinity near this input: choose inputs inside its domain";
-  if (all_zero(analytic)) return "the rule gives zero everywhere: is the argument left out, or detached?";
+    return "the inputs: f itself gives NaN or infinity near them; choose inputs inside its domain";
+  if (all_zero(analytic)) return "the argument: the rule gives zero everywhere; is it left out, or detached?";
   if (const double c = ratio(analytic, numeric);
       c != 0 && nearly(analytic, numeric, c) && std::abs(c - 1) > 1e-4)
     return about_factor(c);
   if (self->sampled.empty()) {
     const Values turned = transposed(analytic, self->value.shape());
     if (!turned.empty() && nearly(turned, numeric))
-      return "transposed: the gradient fits with its last two axes exchanged";
+      return "the axes: the gradient fits if its last two axes are transposed";
     for (const CheckTarget& other : targets)
       if (&other != &*self && other.value.shape() == self->value.shape() && other.sampled.empty() &&
           nearly(analytic, other.numeric))
-        return fmt::format("exchanged: this is the gradient of {}", other.label);
+        return fmt::format("the order of the rules: this is the gradient of {}", other.label);
     if (self->wrong > 0 && self->wrong < self->value.count())
       return fmt::format("the places: {} of {} elements differ, the others agree", self->wrong,
                          self->value.count());

@@ -119,12 +119,12 @@ void fit(const Node& node, const Edge& edge, std::size_t argument, Tensor& gradi
     fail("[{}] the rule of argument {} must return a gradient, got none; detach() the argument ({}:{})",
          node.op, argument, node.at.file, node.at.line);
   if (gradient.dtype() != edge.dtype)
-    fail("[{}] the rule of argument {} must return the argument's type, got {} for {}; convert the gradient",
-         node.op, argument, name_of(gradient.dtype()), name_of(edge.dtype));
+    fail("[{}] the rule of argument {} must return the argument's type, got {} for {}; convert it ({}:{})",
+         node.op, argument, name_of(gradient.dtype()), name_of(edge.dtype), node.at.file, node.at.line);
   if (gradient.shape() == edge.shape) return;
   if (!broadcasts_to(edge.shape, gradient.shape()))
-    fail("[{}] the rule of argument {} must return the argument's shape, up to broadcasting, got {} for {}",
-         node.op, argument, to_string(gradient.shape()), to_string(edge.shape));
+    fail("[{}] the rule of argument {} must return its shape, got {} for {}; sum or reshape it ({}:{})",
+         node.op, argument, to_string(gradient.shape()), to_string(edge.shape), node.at.file, node.at.line);
   const Dims shape = edge.shape;  // copied: recording sum_to can reallocate the edges
   gradient = sum_to(gradient, shape);
 }

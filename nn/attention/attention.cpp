@@ -174,6 +174,9 @@ Tensor Attention::scores_of(const Tensor& query, const PreparedKV& memory, const
                             ScoreState& state) const {
   state.mask = pairs;
   Tensor scores = score_->score(query, memory.keys, state);
+  if (scores.rank() < 2 || scores.size(-2) != query.size(-2) || scores.size(-1) != memory.values.size(-2))
+    fail("[attention{}] a score must return one number for each of {} queries and {} keys, got {}; fix {}",
+         in_quotes(), query.size(-2), memory.values.size(-2), describe(scores), score_->type_name());
   if (positions_ && !state.positions.empty()) {
     scores = add_terms(scores, *positions_, state.positions);
   } else if (positions_) {

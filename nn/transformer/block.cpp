@@ -41,6 +41,20 @@ void check_own(const BlockOptions& options, const BlockKind& kind, const std::st
         name, unused);
 }
 
+/// Returns the result y of a custom self-attention of x. Throws if y has another shape, or if `length` is not that of
+/// the cache: a token that the layer did not store there would be missing from all later queries.
+Tensor checked_own(const SelfAttention& own, const Tensor& x, const Tensor& y, Size length, Size wanted) {
+  if (y.shape() != x.shape())
+    fail("[block] {}{} must return the shape of its input, got {} for {}; fix its result", own.type_name(),
+         own.in_quotes(), describe(y), describe(x));
+  if (length != wanted)
+    fail(
+        "[block] {}{} must add its {} tokens to the cache, got {} tokens in it instead of {}; call cache.append() or "
+        "cache.set_state() in next()",
+        own.type_name(), own.in_quotes(), x.size(1), length, wanted);
+  return y;
+}
+
 /// Self-attention of the last tokens, x (B, Tq, width), with all tokens. The cache may be null.
 Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const CausalPairs& pairs,
                       KeyValueCache* cache) {
@@ -131,7 +145,7 @@ Tensor TransformerBlock::run(const Tensor& x, const PreparedKV* memory, const Se
 Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const PreparedKV* memory) const {
   return run(x, memory, [&](const Tensor& in) {
     const CausalPairs pairs(rule_, in.size(1), in.size(1), mask);
-    return own ? (*own)(in, pairs) : attend_to_text(*self, in, pairs, nullptr);
+    return own ? checked_own(*own, in, (*own)(in, pairs), 0, 0) : attend_to_text(*self, in, pairs, nullptr);
   });
 }
 
@@ -146,7 +160,9 @@ Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const
         in_quotes());
   return run(x, memory, [&](const Tensor& in) {
     const CausalPairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask, positions);
-    return own ? own->next(in, pairs, cache) : attend_to_text(*self, in, pairs, &cache);
+    if (!own) return attend_to_text(*self, in, pairs, &cache);
+    const Tensor y = own->next(in, pairs, cache);
+    return checked_own(*own, in, y, cache.length(), pairs.keys());
   });
 }
 

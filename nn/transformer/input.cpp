@@ -31,19 +31,20 @@ TransformerInput::TransformerInput(Parent parent, const TransformerOptions& opti
     norm.emplace(Parent{*this, "norm"}, options.block.norm, options.block.width, options.block.epsilon);
 }
 
-Tensor TransformerInput::operator()(const Indices& ids, const TokenPositions& at,
-                                    const Indices& segment_ids) const {
+Tensor TransformerInput::operator()(const Indices& ids, const TokenPositions& at, const Indices& segment_ids,
+                                    CallSite caller) const {
   if (ids.rank() != 2)
     fail("[transformer{}] ids must be (batch, time), got {}", in_quotes(), to_string(ids.shape()));
   if (segment_ids.defined() && (!segments || segment_ids.shape() != ids.shape()))
     fail("[transformer{}] segment ids must have the shape of the ids, got {} and {} {}", in_quotes(),
          to_string(segment_ids.shape()), to_string(ids.shape()),
          segments ? "" : "in a model without segments; set TransformerOptions::segments");
-  Tensor x = words(ids);
+  Tensor x = words(ids, caller);
   if (scale_ != 1) x = x * scale_;
   if (positions)
     x = at.apply(x, [this](const Tensor& part, Size first) { return (*positions)(part, first); });
-  if (segments) x = x + (segment_ids.defined() ? (*segments)(segment_ids) : select(segments->weight, 0, 0));
+  if (segments)
+    x = x + (segment_ids.defined() ? (*segments)(segment_ids, caller) : select(segments->weight, 0, 0));
   return dropout(norm ? (*norm)(x) : x);
 }
 

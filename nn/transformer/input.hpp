@@ -38,7 +38,8 @@ class TransformerInput : public Module {
 
   /// ids at the given positions; `segment_ids` (B, T), by default all 0. Throws for segment ids
   /// of another shape, or in a model without segments.
-  Tensor operator()(const Indices& ids, const TokenPositions& at = {}, const Indices& segment_ids = {}) const;
+  Tensor operator()(const Indices& ids, const TokenPositions& at = {}, const Indices& segment_ids = {},
+                    CallSite caller = {}) const;
 
   Embedding words;
   ModulePtr<InputPositions> positions;

@@ -43,20 +43,21 @@ LanguageModel::LanguageModel(Parent parent, const TransformerOptions& options)
   if (options.tied) output.weight.tie(input.words.weight);
 }
 
-Tensor LanguageModel::operator()(const Indices& ids, const Mask& mask) const {
-  return output(stack(input(ids), mask));
+Tensor LanguageModel::operator()(const Indices& ids, const Mask& mask, CallSite at) const {
+  return output(stack(input(ids, {}, {}, at), mask), at);
 }
 
 Tensor LanguageModel::operator()(const Indices& ids, StackCache& cache, const Mask& mask,
-                                 const std::vector<Size>& positions) const {
+                                 const std::vector<Size>& positions, CallSite at) const {
   const Size before = cache.length();
   if (!positions.empty() && static_cast<Size>(positions.size()) != before + ids.shape().from_back(1))
     fail(
         "[language_model] positions must be given for all tokens so far, got {} for {} in the cache and ids {}",
         positions.size(), before, to_string(ids.shape()));
-  const TokenPositions at = positions.empty() ? TokenPositions(before)
-                                              : TokenPositions({positions.begin() + before, positions.end()});
-  return output(stack(input(ids, at), cache, {}, mask, positions));
+  const TokenPositions places = positions.empty()
+                                    ? TokenPositions(before)
+                                    : TokenPositions({positions.begin() + before, positions.end()});
+  return output(stack(input(ids, places, {}, at), cache, {}, mask, positions), at);
 }
 
 std::unique_ptr<AutoregressiveModel> LanguageModel::begin(const Indices& prompt, Size capacity) const {

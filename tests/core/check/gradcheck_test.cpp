@@ -93,21 +93,21 @@ TEST_CASE("gradcheck names the usual mistakes") {
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor& y) { return dy * y * 1.01; }),
              ContainsSubstring("1.01 times the slope"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor& y) { return transpose(dy * y); }),
-             ContainsSubstring("transposed: the gradient fits with its last two axes exchanged"));
+             ContainsSubstring("the axes: the gradient fits if its last two axes are transposed"));
   const Tensor many = draw({2, 2, 3, 3}, 7), weights = draw({2, 2, 3, 3}, 8);
   CHECK_THAT(
       advice(product([](const Tensor& dy, const Tensor&, const Tensor& y) { return transpose(dy * y); },
                      right_b),
              {many, weights}),
-      ContainsSubstring("transposed: the gradient fits with its last two axes exchanged"));
+      ContainsSubstring("the axes: the gradient fits if its last two axes are transposed"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor&) { return dy * 0.0; }),
-             ContainsSubstring("the rule gives zero everywhere: is the argument left out, or detached?"));
+             ContainsSubstring("the argument: the rule gives zero everywhere; is it left out, or detached?"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor& y) { return dy * exp(y); }),
              ContainsSubstring("the formula"));
   CHECK_THAT(wrong_a([](const Tensor& dy, const Tensor&, const Tensor& y) { return dy / (y * 0.0); }),
              ContainsSubstring("the rule gives NaN or infinity"));
   CHECK_THAT(advice(product(right_b, right_a), {a, b}),
-             ContainsSubstring("exchanged: this is the gradient of argument 1"));
+             ContainsSubstring("the order of the rules: this is the gradient of argument 1"));
   CHECK_THAT(advice([](const Tensor& x) { return x.detach() * 2.0; }, {a}),
              ContainsSubstring("gradcheck of a function that records nothing: FAILED") &&
                  ContainsSubstring("left out, or detached"));
