@@ -59,7 +59,7 @@ struct Fitted {
 };
 
 /// Returns the larger of the differences in slope and intercept.
-inline double apart(const Fitted& one, const Fitted& other) {
+inline double largest_difference(const Fitted& one, const Fitted& other) {
   return std::max(std::abs(one.slope - other.slope), std::abs(one.intercept - other.intercept));
 }
 
@@ -96,8 +96,8 @@ inline void compare_fits(const Points& points, const Fitted& ours, const kit::Op
   fmt::print("  by the formula    y = {:.9f} x {:+.9f}\n", formula.slope, formula.intercept);
   fmt::print("  by descent        y = {:.9f} x {:+.9f}\n", ours.slope, ours.intercept);
   fmt::print("  with nn and optim y = {:.9f} x {:+.9f}\n", library.slope, library.intercept);
-  report.at_most("largest difference from the formula", apart(ours, formula), 1e-6);
-  report.check("nn and optim give the same line to 1e-12", apart(ours, library) < 1e-12);
+  report.at_most("largest difference from the formula", largest_difference(ours, formula), 1e-6);
+  report.check("nn and optim give the same line to 1e-12", largest_difference(ours, library) < 1e-12);
   kit::Chart chart{"A line through noisy points", "x", "y"};
   chart.series.push_back({"points", points.x.to_vector(), points.y.to_vector(), kit::Mark::points});
   chart.series.push_back(
@@ -128,25 +128,25 @@ double compare_slopes(const F& squared_error, const Points& points, kit::Report&
 }
 
 /// Checks the chapter's examples of broadcasting and of a matrix product with the library.
-inline bool as_with_a_pencil() {
+inline bool worked_examples_hold() {
   constexpr DType f64 = DType::f64;
   const Tensor w = variable(scalar(2, f64)), a = variable(tensor({{1, 2}, {3, 4}}, f64)),
                b = variable(tensor({{5, 6}, {7, 8}}, f64));
   Tape tape;
-  const Tensor repeated = w * tensor({1, 3}, f64), y = matmul(a, b);
-  tape.backward(repeated, tensor({10, 1}, f64), {.keep = true});
+  const Tensor broadcast = w * tensor({1, 3}, f64), y = matmul(a, b);
+  tape.backward(broadcast, tensor({10, 1}, f64), {.keep = true});
   tape.backward(y, tensor({{1, 0}, {0, 2}}, f64));
-  const auto are = [](const Tensor& x, const std::vector<double>& written) {
-    return x.to_vector() == written;
+  const auto equal = [](const Tensor& x, const std::vector<double>& expected) {
+    return x.to_vector() == expected;
   };
-  return are(w.grad(), {13}) && are(y, {19, 22, 43, 50}) && are(a.grad(), {5, 7, 12, 16}) &&
-         are(b.grad(), {1, 6, 2, 8});
+  return equal(w.grad(), {13}) && equal(y, {19, 22, 43, 50}) && equal(a.grad(), {5, 7, 12, 16}) &&
+         equal(b.grad(), {1, 6, 2, 8});
 }
 
 /// Runs the library's loop on (w·x + b − y)² with x = 3, y = 5 and the leaves w = 2 and b = 1. Prints each node and
 /// its gradient when the loop visits the node. Returns these gradients in the order of the tape, with NaN for a node
 /// that is visited out of order.
-inline std::vector<double> watch_the_loop() {
+inline std::vector<double> gradients_of_visits() {
   const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
   Tape tape;
   const Tensor product = w * 3.0, line = product + b, error = line - 5.0, loss = error * error;

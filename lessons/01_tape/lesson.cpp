@@ -6,9 +6,9 @@
 // backward pass.
 //
 // A neural network is a long formula with many adjustable numbers, its *weights*. The formula ends in a single
-// number, the *loss*, which says how wrong the network's answers are. To train the network, we ask for each
-// weight: if this weight changed a little, how fast would the loss change? A network may have millions of
-// weights. How do we compute all of these derivatives at once?
+// number, the *loss*, which says how wrong the network's answers are. To train the network, we ask for each weight:
+// if this weight changed a little, how fast would the loss change? The answer is the derivative of the loss with
+// respect to this weight. A network may have millions of weights. How do we compute all of these derivatives at once?
 
 #include <utility>
 #include <vector>
@@ -39,59 +39,70 @@ namespace {
 //       2   *      8     0 (2), 1 (4)                 1·1 = 1
 //       3   +     12     2 (1), 0 (1)                 1
 //
-// We fill the last column from the bottom up. A line's *gradient* says how fast the value of the last line
-// changes when the value of this line changes. The gradient of the last line itself is 1.
+// How did we compute the last column? A line's *gradient* says how fast the value of the last line changes when the
+// value of this line changes. The gradient of the last line itself is 1.
 //
-// Each line multiplies its gradient by the local derivative of an input, and adds the result to the gradient of
-// that input. The multiplication is the chain rule:
+// We compute the other gradients from the last line up to the first. Each line multiplies its gradient by the local
+// derivative of an input, and adds the product to the gradient of that input. The multiplication is the chain rule:
 //
 // - Line 3 adds 1·1 to line 2 and 1·1 to line 0.
 // - Line 2 adds 1·2 to line 0 and 1·4 to line 1.
 //
 // The formula uses x twice, so x changes the result in two ways. That is why line 0 adds up two parts.
 //
-// x and y are *leaves*: lines that were not computed from other lines. Their gradients are the derivatives that
-// we wanted, and a single pass over the tape computed both.
+// Why this order? Only later lines use a line. So when we reach a line, its gradient already has all of its parts.
+//
+// x and y are *leaves*: lines that were not computed from other lines. Their gradients are the derivatives that we
+// wanted, and a single pass over the tape computed both. A single pass is also enough for a million leaves, because
+// it visits each line once. This method is called *backpropagation*, or reverse-mode automatic differentiation.
 
-using At = std::size_t;  // a line number
+using LineId = std::size_t;  // the number of a line
 
 struct Line {
   const char* op;
   double value;
-  std::vector<std::pair<At, double>> inputs;  // the line of each input, and ∂value/∂input
+  std::vector<std::pair<LineId, double>> inputs;  // the line of each input, and ∂value/∂input
 };
 
 struct NumberTape {
   std::vector<Line> lines;
 
-  double of(At line) const { return lines[line].value; }
-  At write(const Line& line) { return lines.push_back(line), lines.size() - 1; }
-  At leaf(const char* name, double value) { return write({name, value, {}}); }
-  At add(At a, At b) { return write({"+", of(a) + of(b), {{a, 1}, {b, 1}}}); }
-  At sub(At a, At b) { return write({"-", of(a) - of(b), {{a, 1}, {b, -1}}}); }
-  At mul(At a, At b) { return write({"*", of(a) * of(b), {{a, of(b)}, {b, of(a)}}}); }
+  double value(LineId id) const { return lines[id].value; }
+  LineId write(const Line& line) {
+    lines.push_back(line);
+    return lines.size() - 1;
+  }
+  LineId leaf(const char* name, double x) { return write({name, x, {}}); }
+  LineId add(LineId a, LineId b) { return write({"+", value(a) + value(b), {{a, 1}, {b, 1}}}); }
+  LineId sub(LineId a, LineId b) { return write({"-", value(a) - value(b), {{a, 1}, {b, -1}}}); }
+  LineId mul(LineId a, LineId b) { return write({"*", value(a) * value(b), {{a, value(b)}, {b, value(a)}}}); }
 
   std::vector<double> backward() const {
     std::vector<double> gradient(lines.size(), 0.0);
     gradient.back() = 1;
-    for (At i = lines.size(); i-- > 0;)  // every use of line i comes later, so its gradient is complete
+    for (LineId i = lines.size(); i-- > 0;)  // every use of line i comes later, so its gradient is complete
       for (const auto& [input, local] : lines[i].inputs) gradient[input] += gradient[i] * local;
     return gradient;
   }
 };
 
-std::vector<double> walk_by_hand(const kit::Options& options, kit::Report& report) {
-  NumberTape small;
-  const At four = small.leaf("x", 4), two = small.leaf("y", 2);
-  small.add(small.mul(four, two), four);
-  report.check("x·y + x: the same gradients as by hand", small.backward() == std::vector<double>{3, 4, 1, 1});
+void check_table(kit::Report& report) {
+  NumberTape tape;
+  const LineId x = tape.leaf("x", 4), y = tape.leaf("y", 2);
+  tape.add(tape.mul(x, y), x);
+  report.check("x·y + x: the same gradients as by hand", tape.backward() == std::vector<double>{3, 4, 1, 1});
+}
+
+/// Returns the gradients of the lines of (w·x + b − y)².
+std::vector<double> gradients_by_hand(const kit::Options& options, kit::Report& report) {
+  check_table(report);
   const kit::Question twice =
       report.ask("w's gradient",
                  "Let loss = (w·x + b − y)², with w = 2, x = 3, b = 1 and y = 5. What is the gradient of w?",
                  {"12", "6", "4"});
   NumberTape tape;
-  const At w = tape.leaf("w", 2), x = tape.leaf("x", 3), b = tape.leaf("b", 1), y = tape.leaf("y", 5);
-  const At error = tape.sub(tape.add(tape.mul(w, x), b), y);
+  const LineId w = tape.leaf("w", 2), x = tape.leaf("x", 3), b = tape.leaf("b", 1), y = tape.leaf("y", 5);
+  const LineId error = tape.sub(tape.add(tape.mul(w, x), b), y);
   tape.mul(error, error);
   const std::vector<double> gradient = tape.backward();
   show_tape(tape.lines, gradient, options);
@@ -103,24 +114,27 @@ std::vector<double> walk_by_hand(const kit::Options& options, kit::Report& repor
 }
 
 // ---- 2. The library's tape for tensors --------------------------------------------------------------------
-// Our tape records single numbers. The library's tape records *tensors*. A tensor is an array with a shape, and
-// a single number has the shape ().
+// Our tape records single numbers. The library's tape records *tensors*. A tensor is an array with a shape. A list of
+// 50 numbers has the shape (50), and a matrix of two rows and three columns has the shape (2, 3). Each size in the
+// shape belongs to one *axis* of the tensor. A single number has no axis, so its shape is ().
 //
-// The function `variable` creates a leaf whose gradient we want. Data needs no gradient. A `Tape` records
-// operations for as long as the `Tape` object exists. Its method `backward` stores a gradient in each leaf, and
-// .grad() returns that gradient.
+// The function `variable` creates a leaf whose gradient we want, such as a weight. The data x and y need no gradient,
+// so we create them with `scalar` alone. A `Tape` records operations for as long as the `Tape` object exists. Its
+// method `backward` stores a gradient in each leaf, and .grad() returns that gradient.
 //
-// Suppose that an operation computes a tensor y from a tensor x. How fast does each number of y change with
-// each number of x? These local derivatives form a table, which is often huge. So a line of the tape stores a
-// *rule* instead of the table. The rule is a function. It receives dy, the gradient of y, and returns the
-// gradient of x.
+// Suppose that an operation computes a tensor y from a tensor x, and that each of them has a thousand numbers. Each
+// number of x may change each number of y, so there are a million local derivatives. That is too many to store. So
+// for each input, a line stores a *rule* instead. A rule is a function. It receives dy, the gradient of y, and
+// returns the gradient of x.
 //
-// For example, let y = a ⊙ b. The sign ⊙ multiplies two tensors element by element. The rule for a returns
-// dy ⊙ b, so the tape must keep b until the backward pass. We say that b is *saved*.
+// For example, let y = a ⊙ b. The sign ⊙ multiplies two tensors element by element. The rule for a returns dy ⊙ b,
+// and the rule for b returns dy ⊙ a. The rule for a needs b, so the tape must keep b until the backward pass. We say
+// that b is *saved*.
 //
-// The library's tape differs from ours in two details: a leaf has no line, and data is not an input of a line.
+// The library's tape differs from ours in two details: a leaf has no line, and a tensor that needs no gradient is not
+// listed as an input.
 
-void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) {
+void gradients_with_library(const std::vector<double>& by_hand, kit::Report& report) {
   const Tensor w = variable(scalar(2, DType::f64), "w"), b = variable(scalar(1, DType::f64), "b");
   const Tensor x = scalar(3, DType::f64), y = scalar(5, DType::f64);  // f64: doubles; f32: floats
   Tape tape;
@@ -132,12 +146,22 @@ void walk_with_library(const std::vector<double>& by_hand, kit::Report& report) 
                loss.item() == 4 && w.grad().item() == by_hand[0] && b.grad().item() == by_hand[2]);
 }
 
-// ---- 3. Broadcasting and matrix products ------------------------------------------------------------------
-// A tensor of shape (), or with an axis of size 1, is repeated until it fits the shape of another tensor.
-// This repetition is called *broadcasting*. So the result uses a repeated number many times.
+// The program prints the tape as a table. The column "inputs" says #2 for the result of line 2. The column "saved"
+// says how many bytes the line saves:
 //
-// For example, let w = 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? Think
-// of two lines on our own tape: the first use of w contributes 10·1, and the second use contributes 1·3.
+// - Line 0, w·x, saves x, one double of 8 bytes. The rule for w needs it. There is no rule for x.
+// - Lines 1 and 2 save nothing. The rules of a sum and of a difference need no value of an input.
+// - Line 3, error·error, saves the error twice, once for each of its two inputs.
+
+// ---- 3. Broadcasting and matrix products ------------------------------------------------------------------
+// The two inputs of an operation may have different shapes. Then the library repeats elements until the shapes are
+// equal. A tensor of shape () is repeated for each element of the other tensor. An axis of size 1 is repeated until
+// it has the size of the other tensor's axis. This is called *broadcasting*. So a single number can be used many
+// times.
+//
+// For example, let w = 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? On our own
+// tape, w·x would be two lines. The first line would add 10·1 to the gradient of w, and the second line 1·3. So the
+// gradient of w is 13.
 //
 // In the next function w is used fifty times, and the loss is a mean:
 
@@ -158,40 +182,48 @@ void fifty_uses(const Points& points, kit::Report& report) {
       "repeats a number, the backward pass adds up the gradients of its copies.");
 }
 
-// A *matrix product* y = a b uses each number many times, too. The element y_ij is row i of a times column j
-// of b:
+// A *matrix product* y = a b uses each number many times, too. The element y_ij is row i of a times column j of b:
+// y_ij = Σ_l a_il b_lj. For example:
 //
-//     y_ij = Σ_l a_il b_lj        a = (1 2)   b = (5 6)   y = (1·5 + 2·7  1·6 + 2·8) = (19 22)   dy = (1 0)
-//                                     (3 4)       (7 8)       (3·5 + 4·7  3·6 + 4·8)   (43 50)        (0 2)
+//     a = (1 2)   b = (5 6)   y = (1·5 + 2·7  1·6 + 2·8) = (19 22)   dy = (1 0)
+//         (3 4)       (7 8)       (3·5 + 4·7  3·6 + 4·8)   (43 50)        (0 2)
 //
-// Which elements of y contain a_il? All elements of row i: y_ij contains a_il with the factor b_lj. For
-// example, y_11 and y_12 contain a_12, so the gradient of a_12 is dy_11 b_21 + dy_12 b_22 = 1·7 + 0·8 = 7.
+// What is the gradient of a_12? Only y_11 = a_11 b_11 + a_12 b_21 and y_12 = a_11 b_12 + a_12 b_22 contain a_12.
+// Their local derivatives with respect to a_12 are b_21 and b_22. So the gradient of a_12 is dy_11 b_21 + dy_12 b_22
+// = 1·7 + 0·8 = 7.
 //
-// Let ∂a be the gradient of a. Then ∂a_il = Σ_j dy_ij b_lj, which is row i of dy times row l of b. Row l of b is
-// column l of the *transpose* bᵀ, in which rows and columns are exchanged. So ∂a is the matrix product dy bᵀ.
+// In general, all elements of row i of y contain a_il, and y_ij contains it with the factor b_lj. Let ∂a be the
+// gradient of a, which has the shape of a. Then ∂a_il = Σ_j dy_ij b_lj, which is row i of dy times row l of b. Row l
+// of b is column l of the *transpose* bᵀ, in which rows and columns are exchanged. So ∂a is the matrix product dy bᵀ.
 //
-// The gradient of b follows in the same way: y_ij contains b_lj with the factor a_il.
+// The gradient of b follows in the same way: y_ij contains b_lj with the factor a_il. So ∂b_lj = Σ_i a_il dy_ij, and
+// ∂b is the matrix product aᵀ dy. In the example:
 //
-//     ∂a = dy bᵀ = ( 5  7)       ∂b_lj = Σ_i a_il dy_ij       ∂b = aᵀ dy = (1 6)
-//                  (12 16)                                                 (2 8)
+//     ∂a = dy bᵀ = ( 5  7)       ∂b = aᵀ dy = (1 6)
+//                  (12 16)                    (2 8)
 
 // ---- 4. Fitting a line by gradient descent ----------------------------------------------------------------
-// Statistics has a formula for the line with the least squared error. Few models have such a formula.
-// *Gradient descent* works without one: start with any weights, and repeatedly take a step against the
-// gradient, which is the direction in which the loss falls.
+// Fifty points were measured near a straight line, each with a random error. Which line w·x + b has the smallest mean
+// squared error?
 //
-// A step subtracts η times the gradient from the weights. The number η is the *learning rate*. If η is too
-// small, descent needs very many steps. If η is too large, a step goes past the minimum and ends at a larger
-// loss on the other side.
+// Statistics has a formula for this line. Few models have such a formula. *Gradient descent* works without one. Start
+// with any weights, and look at the gradient of each weight. If it is positive, the loss grows with this weight, so
+// make the weight smaller. If it is negative, make the weight larger. Then repeat:
+//
+//     w ← w − η ∂loss/∂w        b ← b − η ∂loss/∂b
+//
+// This is called a step *against the gradient*. The number η is the *learning rate*. If η is too small, descent needs
+// very many steps. If η is too large, a step goes past the minimum and ends at a larger loss on the other side.
 
-Fitted descend(const Points& points, std::int64_t steps) {
+Fitted gradient_descent(const Points& points, std::int64_t steps) {
+  constexpr double kLearningRate = 0.5;  // η
   Tensor w = variable(scalar(0, DType::f64), "w"), b = variable(scalar(0, DType::f64), "b");
   for (std::int64_t step = 0; step < steps; ++step) {
     Tape tape;
     tape.backward(squared_error(w, b, points.x, points.y));
     for (Tensor* weight : {&w, &b}) {
-      assign(*weight, weight->detach() - 0.5 * weight->grad());  // detach: this use is not recorded
-      weight->clear_grad();                                      // otherwise backward would add to it
+      assign(*weight, weight->detach() - kLearningRate * weight->grad());  // detach: this use is not recorded
+      weight->clear_grad();  // otherwise the next backward would add to it
     }
   }
   return {w.item(), b.item()};
@@ -206,11 +238,12 @@ Fitted descend(const Points& points, std::int64_t steps) {
 //       if (!keep_) release(graph_.nodes[i]);
 //     }
 //
-// A *node* is a line of the library's tape. slots[i] is what we called gradient[i]. It is empty if no gradient
-// reached node i. Five functions do the rest:
+// A *node* is a line of the library's tape. slots[i] is what we called gradient[i]. It is empty if the result does
+// not depend on node i. keep_ is true if the caller wants to run backward on this tape again. Five functions do the
+// rest:
 //
 // - visit() goes through the node's *edges*, one for each input, and skips inputs that need no gradient.
-// - apply() calls the edge's rule with dy, where our loop multiplied by the local derivative.
+// - apply() calls the edge's rule with dy. Our loop multiplied by the local derivative instead.
 // - take() sums the gradient over the axes that broadcasting repeated.
 // - add() adds the gradient to the input's slot, as our += does.
 // - release() frees the tensors that the node saved.
@@ -218,8 +251,8 @@ Fitted descend(const Points& points, std::int64_t steps) {
 // The program prints each node when the loop visits it.
 //
 // What to remember. A tape records the inputs and the rules of each operation. The backward pass visits the lines
-// from the last to the first, and each line passes gradients to its inputs. A number that is used many times
-// gets the sum of its gradients. To train a model, repeatedly take a small step against the gradient.
+// from the last to the first, and each line adds gradients to its inputs. The gradient of a number that is used many
+// times is a sum with one part for each use. To train a model, repeatedly take a small step against the gradient.
 //
 // Exercises: lessons/practise 1 (derivatives of any line of a tape; division and square roots; the effect of the
 // learning rate; a tape of arrays, broadcasting and matrix products for your own engine).
@@ -227,18 +260,18 @@ Fitted descend(const Points& points, std::int64_t steps) {
 void lesson(const kit::Options& options, kit::Report& report) {
   const Points points = noisy_line(options.seed);
   report.section("A tape by hand");
-  const std::vector<double> by_hand = walk_by_hand(options, report);
+  const std::vector<double> by_hand = gradients_by_hand(options, report);
   report.section("The library's tape for tensors");
-  walk_with_library(by_hand, report);
+  gradients_with_library(by_hand, report);
   report.section("Broadcasting and matrix products");
   fifty_uses(points, report);
-  report.check("w·x and a b: the same gradients as by hand", as_with_a_pencil());
+  report.check("w·x and a b: the same gradients as by hand", worked_examples_hold());
   report.section("Fitting a line by gradient descent");
-  compare_fits(points, descend(points, options.steps), options, report);
+  compare_fits(points, gradient_descent(points, options.steps), options, report);
   report.section("The library's backward loop");
   report.check(
       "it visits each node once, from the last to the first, with the gradients that we computed by hand",
-      watch_the_loop() == std::vector<double>(by_hand.begin() + 4, by_hand.end()));
+      gradients_of_visits() == std::vector<double>(by_hand.begin() + 4, by_hand.end()));
 }
 
 }  // namespace

@@ -68,8 +68,8 @@ Tensor right_mean(const Tensor& x) {
                           }));
 }
 
-void hunt(kit::Report& report, const std::string& what, const std::string& expected,
-          const GradcheckResult& right, const GradcheckResult& broken) {
+void check_bug_is_named(kit::Report& report, const std::string& what, const std::string& expected,
+                        const GradcheckResult& right, const GradcheckResult& broken) {
   fmt::print("\n{}", broken.report());
   bool named = false;
   for (const GradcheckPlace& place : broken.failures)

@@ -34,8 +34,8 @@ Tensor right_mean(const Tensor& x);
 
 /// Prints gradcheck's report on the broken op. Checks that the right op passes, and that the report on the broken op
 /// contains `expected`, a word that names the bug.
-void hunt(kit::Report& report, const std::string& what, const std::string& expected,
-          const GradcheckResult& right, const GradcheckResult& broken);
+void check_bug_is_named(kit::Report& report, const std::string& what, const std::string& expected,
+                        const GradcheckResult& right, const GradcheckResult& broken);
 
 /// Returns the rule's gradient divided by the central difference, for the first wrong element, to six decimals. Returns
 /// 1 if no element is wrong.

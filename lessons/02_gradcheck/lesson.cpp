@@ -102,19 +102,19 @@ void differences(const kit::Options& options, kit::Report& report) {
 // For a forward difference, ε and u / ε are equal at the square root of u, about 1e-8. In f32, u is 1e-7, and the
 // cube root is about 5e-3.
 //
-// At seed 1, the program prints these results for tanh. They are the same at every seed, because this part uses no
-// random numbers:
+// At seed 1, the program prints these results for tanh at one fixed x. They are the same at every seed, because this
+// part uses no random numbers:
 //
 //     central, f64           best at ε = 6e-06, error 7e-13
 //     forward, f64           best at ε = 2e-08, error 1e-08
 //     central, f32           best at ε = 1e-02, error 2e-06
 //
-// The measured best steps differ from the estimates by at most a factor of about two, for two reasons. The estimates
-// leave out constant factors, such as f‴(x) / 6. And the rounding error varies irregularly from one ε to the next, so
-// the difference at a single ε can be unusually accurate.
+// The measured best steps differ from the estimates by at most a factor of about two. There are two reasons. The
+// estimates leave out constant factors, such as f‴(x) / 6. And the rounding error varies irregularly from one ε to
+// the next, so the difference at a single ε can be unusually accurate.
 //
-// The left part of the curve for f32 does not have the shape of a V. In f32, x + ε and x − ε are rounded to x for ε
-// below 3e-8. The difference is then 0, and the curve is flat.
+// At its left end, the curve for f32 is flat. There ε is so small that x + ε and x − ε are both rounded to x. So the
+// difference is 0, whatever ε is.
 
 // ---- 2. The derivative rule of softmax --------------------------------------------------------------------
 // Softmax computes from a row of scores x a row of positive weights y that add up to 1:
@@ -160,7 +160,7 @@ void differences(const kit::Options& options, kit::Report& report) {
 // The code uses four more things:
 //
 // - The axis −1 is the last axis.
-// - Keep::yes keeps the axis that is summed, with size 1.
+// - Keep::yes keeps the axis that is summed, with size 1. So the sum of each row broadcasts to the whole row.
 // - The empty braces construct a CallSite, the file and line that error messages report.
 // - detach() returns x without its connection to the tape. So the library's rule for softmax does not run, and only
 //   our rule does.
@@ -198,20 +198,21 @@ void rule_of_softmax(kit::Report& report) {
 // for each element of x. With the rules, one backward pass gives the derivatives with respect to all elements.
 //
 // We check two ops: our_softmax, and broken_softmax from experiment.cpp. The rule of broken_softmax has the wrong
-// sign. The input x has three rows of five scores, and the softmax of each row is computed separately.
+// sign. The input x has three rows of five scores, and the softmax of each row is computed separately. We use ε =
+// 6e-6, the best step from part 1.
 
 /// Returns the largest difference between the rule and central differences, divided by the largest derivative.
 double check(const TensorFunction& f, const Tensor& x, const Tensor& cotangent) {
   constexpr double kEpsilon = 6e-6;
   const std::vector<double> rule = vjp(f, x, cotangent).to_vector();
-  const auto loss = [&](std::size_t moved, double by) {
+  const auto loss_after = [&](std::size_t element, double change) {
     std::vector<double> values = x.to_vector();
-    values[moved] += by;
+    values[element] += change;
     return sum(cotangent * f(tensor(values, x.shape(), f64))).item();
   };
   double worst = 0, largest = 0;
   for (std::size_t i = 0; i < rule.size(); ++i) {
-    const double difference = (loss(i, kEpsilon) - loss(i, -kEpsilon)) / (2 * kEpsilon);
+    const double difference = (loss_after(i, kEpsilon) - loss_after(i, -kEpsilon)) / (2 * kEpsilon);
     worst = std::max(worst, std::abs(rule[i] - difference));
     largest = std::max(largest, std::abs(difference));
   }
@@ -226,14 +227,15 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
        "no mistake, so the check passes"});
   const double largest = max(abs(vjp(broken_softmax, x, ones(x.shape(), f64)))).item();
   const Tensor random = random_normal(x.shape(), seed, f64);
-  const double seen = check(broken_softmax, x, random), fine = check(our_softmax, x, random);
+  const double error_of_broken = check(broken_softmax, x, random),
+               error_of_ours = check(our_softmax, x, random);
   fmt::print("  wrong sign: with c = 1 the largest gradient is {:.0e}; with a random c the error is {:.2f}\n",
-             largest, seen);
+             largest, error_of_broken);
   report.answer(
-      ones_in, 'c', largest < 1e-12 && seen > 1,
+      ones_in, 'c', largest < 1e-12 && error_of_broken > 1,
       "Each row of the softmax adds up to 1, so L is a constant and the right gradient is 0. The wrong rule "
       "returns −0, which equals 0. That is why we use a random cotangent.");
-  report.at_most("our_softmax: relative error of the rule", fine, 1e-7);
+  report.at_most("our_softmax: relative error of the rule", error_of_ours, 1e-7);
 }
 
 // Why does a cotangent of ones miss the wrong sign? Each row of y = softmax(x) sums to 1. With c = 1, L is the sum of
@@ -281,10 +283,12 @@ void three_bugs(const Tensor& x, std::uint64_t seed, kit::Report& report) {
       "For rows of five numbers, how large is the gradient of broken_mean, compared with the right gradient?",
       {"five times the right gradient", "one fifth of the right gradient",
        "a different multiple of the right gradient for each element"});
-  hunt(report, "softmax", "sign", gradcheck(our_softmax, x, strict), gradcheck(broken_softmax, x, strict));
-  hunt(report, "matmul", "transpose", gradcheck(right_matmul, {a, b}, strict),
-       gradcheck(broken_matmul, {a, b}, strict));
-  hunt(report, "mean", "factor", gradcheck(right_mean, x, strict), gradcheck(broken_mean, x, strict));
+  check_bug_is_named(report, "softmax", "sign", gradcheck(our_softmax, x, strict),
+                     gradcheck(broken_softmax, x, strict));
+  check_bug_is_named(report, "matmul", "transpose", gradcheck(right_matmul, {a, b}, strict),
+                     gradcheck(broken_matmul, {a, b}, strict));
+  check_bug_is_named(report, "mean", "factor", gradcheck(right_mean, x, strict),
+                     gradcheck(broken_mean, x, strict));
   report.answer(
       factor, 'a', times_too_large(gradcheck(broken_mean, x, strict)) == 5,
       "Each of five numbers contributes one fifth to their mean, but the rule does not divide by 5. In "
@@ -295,14 +299,14 @@ void three_bugs(const Tensor& x, std::uint64_t seed, kit::Report& report) {
 // In broken_matmul, the rule of b returns dyᵀ a. The right gradient is the transpose of this product, aᵀ dy. If b
 // were not square, the backward pass would report an error, because the result would not have the shape of b.
 //
-// At seed 1, the report on broken_mean contains:
+// At seed 1, the report on broken_mean begins like this:
 //
 //     argument 0 (3,5) at [2, 4]: the rule gives -0.9014695253, differences give -0.1802939051 (ε = 6e-06)
 //       look at a factor: the rule gives 5 times the slope everywhere
 //
 // The indices start at 0. The first line names the worst element: [2, 4] is row 2, column 4 of x. The second line is
-// a hint that gradcheck() found by comparing all elements. At other seeds, the element and the numbers differ, but
-// the hint is the same.
+// a hint that gradcheck() found by comparing all elements. In the hint, "slope" means the central difference. At
+// other seeds, the element and the numbers differ, but the hint is the same.
 
 // What to remember. If a rule agrees with central differences in f64 for a random cotangent, it is almost certainly
 // right at that input. A check with a badly chosen cotangent can miss a wrong rule. The best step balances the

@@ -8,28 +8,28 @@
 // Below which η does gradient descent converge, whatever the y_i are? You may return a formula instead of a number.
 #include "lessons/grader/answer.hpp"
 
-double after_one_step_of_a_quarter() {
+double w_after_one_step() {
   //[ w after one step with η = 0.25
   //: return not_written_yet();
   return 0 - 0.25 * 2 * (0 - 3);  // ∂loss/∂w = 2 (w − 3) = −6 at w = 0
   //]
 }
 
-double after_eleven_steps_of_one() {
+double w_after_eleven_steps() {
   //[ w after eleven steps with η = 1
   //: return not_written_yet();
   return 6;  // w − 3 is multiplied by 1 − 2η = −1 in each step: 0, 6, 0, 6, …
   //]
 }
 
-double after_two_steps_of_more() {
+double w_after_two_steps() {
   //[ w after two steps with η = 1.1
   //: return not_written_yet();
   return 3 - 3 * 1.2 * 1.2;  // w − 3 is multiplied by 1 − 2.2 = −1.2: −3, 3.6, −4.32
   //]
 }
 
-double largest_rate_of_the_line() {
+double largest_learning_rate() {
   //[ the η below which descent converges for x = 1, 2, 3
   //: return not_written_yet();
   return 3 / 14.0;  // the factor is 1 − 2η · mean(x²), and mean(x²) = 14/3; above −1 for η < 1 / mean(x²)
@@ -134,15 +134,15 @@ double on_the_parabola(double rate, int steps) {
 void judge(Judge& judge) {
   constexpr double kExactly = 1e-6;
   judge.claim("predicts w after one step with η = 0.25", [&] {
-    judge.predicted(after_one_step_of_a_quarter(), on_the_parabola(0.25, 1), "w after one step with η = 0.25",
+    judge.predicted(w_after_one_step(), on_the_parabola(0.25, 1), "w after one step with η = 0.25",
                     kExactly);
   });
   judge.claim("predicts w after eleven steps with η = 1", [&] {
-    judge.predicted(after_eleven_steps_of_one(), on_the_parabola(1, 11), "w after eleven steps with η = 1",
+    judge.predicted(w_after_eleven_steps(), on_the_parabola(1, 11), "w after eleven steps with η = 1",
                     kExactly);
   });
   judge.claim("predicts w after two steps with η = 1.1", [&] {
-    judge.predicted(after_two_steps_of_more(), on_the_parabola(1.1, 2), "w after two steps with η = 1.1",
+    judge.predicted(w_after_two_steps(), on_the_parabola(1.1, 2), "w after two steps with η = 1.1",
                     kExactly);
   });
   judge.claim("predicts which learning rates converge for the line", [&] {
@@ -152,6 +152,6 @@ void judge(Judge& judge) {
       const double rate = (converges + diverges) / 2;
       (std::abs(descended(1, x, y, rate, 100)) < 1 ? converges : diverges) = rate;
     }
-    judge.predicted(largest_rate_of_the_line(), (converges + diverges) / 2, "the largest rate", 0.001);
+    judge.predicted(largest_learning_rate(), (converges + diverges) / 2, "the largest rate", 0.001);
   });
 }
