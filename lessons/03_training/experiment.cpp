@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/core.hpp"
-#include "lessons/03_training/film.hpp"
+#include "lessons/03_training/recording.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/picture/contour.hpp"
@@ -128,7 +128,7 @@ double first_loss(const Initialiser& last_layer, std::uint64_t seed, std::uint64
   return total / static_cast<double>(networks);
 }
 
-double learn_by_heart(const Points& points, std::uint64_t seed, bool labels_out_of_step) {
+double loss_after_overfitting(const Points& points, std::uint64_t seed, bool new_labels) {
   constexpr Size kPoints = 16, kSteps = 500;
   Network network(zeros);
   network.initialise(seed);
@@ -138,7 +138,7 @@ double learn_by_heart(const Points& points, std::uint64_t seed, bool labels_out_
   for (Size step = 1; step <= kSteps; ++step) {
     const auto stream = static_cast<std::uint64_t>(1000 + step);
     const Indices labels =
-        labels_out_of_step ? draw(points, kit::Random(seed, stream), kPoints).labels : batch.labels;
+        new_labels ? draw(points, kit::Random(seed, stream), kPoints).labels : batch.labels;
     Tape tape;
     const Tensor loss = cross_entropy(network(batch.x), labels);
     tape.backward(loss);
@@ -148,7 +148,7 @@ double learn_by_heart(const Points& points, std::uint64_t seed, bool labels_out_
   return last;
 }
 
-double moved(StepByHand step_by_hand, double gradient, int steps) {
+double length_of_step(StepByHand step_by_hand, double gradient, int steps) {
   Tensor weight = variable(scalar(0, DType::f64));
   double before = 0;
   for (int step = 0; step < steps; ++step) {
@@ -161,7 +161,7 @@ double moved(StepByHand step_by_hand, double gradient, int steps) {
   return before - weight.item();
 }
 
-double farthest(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps) {
+double difference_from_library(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps) {
   double most = 0;
   for (const Kind kind : {Kind::sgd, Kind::momentum, Kind::adam})
     most = std::max(most, apart(by_hand[static_cast<std::size_t>(kind)], kind, seed, steps));
@@ -181,7 +181,7 @@ Trained train(Kind kind, const Points& points, const Points& held_out, const kit
   const Network& network = *trained.network;
   trained.network->initialise(options.seed);
   const std::unique_ptr<Optimiser> optimiser = make(kind, network.parameters());
-  const Size stretch = std::max<Size>(1, options.steps / 100);
+  const Size interval = std::max<Size>(1, options.steps / 100);
   double total = 0;
   kit::Progress progress(options.steps, {.unit = "points"});
   for (Size step = 1; step <= options.steps; ++step) {
@@ -194,15 +194,15 @@ Trained train(Kind kind, const Points& points, const Points& held_out, const kit
       progress.step(loss.item(), kBatch);
       total += loss.item();
     }
-    if (step % stretch != 0) continue;
+    if (step % interval != 0) continue;
     trained.loss.x.push_back(static_cast<double>(step));
-    trained.loss.y.push_back(total / static_cast<double>(stretch));
+    trained.loss.y.push_back(total / static_cast<double>(interval));
     trained.held_out.x.push_back(static_cast<double>(step));
     trained.held_out.y.push_back(percent_right(network, held_out));
     total = 0;
-    const Size hundredth = step / stretch;
-    if ((hundredth > 1 && (hundredth & (hundredth - 1)) == 0) || step == options.steps)
-      trained.film.after(step, network);
+    const Size hundredths = step / interval;
+    if ((hundredths > 1 && (hundredths & (hundredths - 1)) == 0) || step == options.steps)
+      trained.recorder.after(step, network);
   }
   progress.finish();
   return trained;
@@ -217,7 +217,7 @@ std::array<Trained, 3> train_all(const Points& points, const kit::Options& optio
   print(all);
   show_curves(all, options);
   show_border(*adam.network, points, options);
-  save_film(all, points, options);
+  save_recordings(all, points, options);
   report.at_least("momentum: held-out points right", momentum.last(), 99, "%");
   report.at_least("Adam: held-out points right", adam.last(), 99, "%");
   report.at_least("SGD's last loss ÷ Adam's last loss", sgd.loss.y.back() / adam.loss.y.back(), 10);

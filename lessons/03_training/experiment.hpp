@@ -43,18 +43,18 @@ void compare_with_nn(Tensor (*network_by_hand)(const Network& of, const Tensor& 
 /// function, with its own memory.
 using StepByHand = std::function<void(Tensor&)>;
 /// Returns how far the last of `steps` steps moves a single number whose gradient is the same at every step.
-double moved(StepByHand step_by_hand, double gradient, int steps);
+double length_of_step(StepByHand step_by_hand, double gradient, int steps);
 
 /// Returns the loss before training, as the mean over `networks` networks with different initial weights.
 double first_loss(const Initialiser& last_layer, std::uint64_t seed, std::uint64_t networks);
 
-/// Returns the loss on sixteen of the points after 500 steps on the same sixteen. With `labels_out_of_step`, new labels
+/// Returns the loss on sixteen of the points after 500 steps on the same sixteen. With `new_labels`, new labels
 /// are drawn at every step.
-double learn_by_heart(const kit::Points& points, std::uint64_t seed, bool labels_out_of_step);
+double loss_after_overfitting(const kit::Points& points, std::uint64_t seed, bool new_labels);
 
 /// Trains two networks for each kind, one by hand and one with optim/, from the same initial weights and on the same
 /// batches, in f64. Returns the largest difference between their weights after `steps` steps.
-double farthest(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps);
+double difference_from_library(const std::array<StepByHand, 3>& by_hand, std::uint64_t seed, Size steps);
 
 /// Records a network's output on a grid of places at some steps of its training.
 struct TrainingRecorder {
@@ -68,7 +68,7 @@ struct Trained {
   kit::Series loss;      ///< over the steps; each point is the mean over about a hundredth of them
   kit::Series held_out;  ///< per cent of the held-out points classified correctly, at the same steps
   std::unique_ptr<Network> network;
-  TrainingRecorder film = {};  ///< after 2, 4, 8, … hundredths of the steps, and at the end
+  TrainingRecorder recorder = {};  ///< after 2, 4, 8, … hundredths of the steps, and at the end
 
   double last() const { return held_out.y.back(); }
   /// Returns the first step from which held_out stays at 99 or more, or 0 if it is below 99 at the end.

@@ -1,4 +1,4 @@
-#include "lessons/03_training/film.hpp"
+#include "lessons/03_training/recording.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,33 +31,33 @@ void TrainingRecorder::after(Size step, const Network& network) {
   log_odds.push_back((select(z, -1, 1) - select(z, -1, 0)).to_vector());
 }
 
-void save_film(const std::array<Trained, 3>& trained, const kit::Points& points,
-               const kit::Options& options) {
-  Json film = {{"least", kPlane.least}, {"most", kPlane.most}, {"side", kPlane.side}};
+void save_recordings(const std::array<Trained, 3>& trained, const kit::Points& points,
+                     const kit::Options& options) {
+  Json data = {{"least", kPlane.least}, {"most", kPlane.most}, {"side", kPlane.side}};
   for (Size label = 0; label < kClasses; ++label) {  // in hundredths: x, y, x, y, …
     const Tensor of_one = slice(points.x, 0, label, points.x.size(0), kClasses);
-    film["points"].push_back(rounded(of_one.to_vector(), 0.01));
+    data["points"].push_back(rounded(of_one.to_vector(), 0.01));
   }
   for (const Trained& one : trained) {
     Json right = Json::array(), steps = Json::array(), units = Json::array(), maps = Json::array();
-    for (std::size_t i = 0; i < one.film.steps.size(); ++i) {
-      const auto step = static_cast<double>(one.film.steps[i]);
+    for (std::size_t i = 0; i < one.recorder.steps.size(); ++i) {
+      const auto step = static_cast<double>(one.recorder.steps[i]);
       const auto at = std::find(one.held_out.x.begin(), one.held_out.x.end(), step) - one.held_out.x.begin();
       right.push_back(one.held_out.y[static_cast<std::size_t>(at)]);
-      std::vector<double> odds = one.film.log_odds[i];
+      std::vector<double> odds = one.recorder.log_odds[i];
       double most = 1e-9;
       for (double& value : odds) {
         value = std::clamp(value, -kSure, kSure);
         most = std::max(most, std::abs(value));
       }
-      steps.push_back(std::to_string(one.film.steps[i]));
+      steps.push_back(std::to_string(one.recorder.steps[i]));
       units.push_back(std::round(1e5 * most / kUnits) / 1e5);
       maps.push_back(rounded(odds, most / kUnits));
     }
-    film["optimisers"].push_back(
+    data["optimisers"].push_back(
         {{"name", one.loss.name}, {"steps", steps}, {"right", right}, {"units", units}, {"log_odds", maps}});
   }
-  kit::write_atomically(options.out / "border_over_training.json", film.dump() + "\n");
+  kit::write_atomically(options.out / "border_over_training.json", data.dump() + "\n");
 }
 
 }  // namespace tapestry::lesson03

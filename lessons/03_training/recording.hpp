@@ -9,6 +9,7 @@ namespace tapestry::lesson03 {
 
 /// Writes border_over_training.json: the training points and, for each optimiser, the network's output on a grid of
 /// places after each recorded step.
-void save_film(const std::array<Trained, 3>& trained, const kit::Points& points, const kit::Options& options);
+void save_recordings(const std::array<Trained, 3>& trained, const kit::Points& points,
+                     const kit::Options& options);
 
 }  // namespace tapestry::lesson03

@@ -11,7 +11,7 @@ std::vector<Tensor> walk_downhill(const std::function<Tensor(const Tensor&)>& lo
   Tensor w = variable(start.detach() * 1.0, "w");  // a copy, because assign() changes it in place
   std::vector<Tensor> path;
   for (int step = 0; step < steps; ++step) {
-    //[ mend it
+    //[ correct these lines
     //: Tape tape;
     //: tape.backward(loss(w));
     //: assign(w, w.detach() - eta * w.grad());
@@ -38,23 +38,23 @@ std::vector<Tensor> walk_downhill(const std::function<Tensor(const Tensor&)>& lo
 // wrong: The gradients of all steps still add up. A smaller learning rate only makes w oscillate more slowly. Print
 //   w.grad() in the second step.
 // - assign(w, w.detach() - eta * w.grad());
-// - w.clear_grad();  // backward adds to what is there
+// - w.clear_grad();  // backward adds to the gradient that is stored
 // + assign(w, w.detach() - 0.5 * eta * w.grad());
 // wrong: You divide the sum of all gradients by the number of steps, which gives their mean. It still contains
 //   gradients from earlier values of w.
 // - assign(w, w.detach() - eta * w.grad());
-// - w.clear_grad();  // backward adds to what is there
+// - w.clear_grad();  // backward adds to the gradient that is stored
 // + assign(w, w.detach() - eta / (step + 1) * w.grad());
 // wrong: A learning rate that falls only makes the oscillation smaller, and w may stop anywhere. w.grad() is still the
 //   sum of all gradients.
 // - assign(w, w.detach() - eta * w.grad());
-// - w.clear_grad();  // backward adds to what is there
+// - w.clear_grad();  // backward adds to the gradient that is stored
 // + assign(w, w.detach() - eta * std::pow(0.9, step) * w.grad());
 // wrong: You clear the gradient once, after the first step. From the second step on, the gradients add up again.
-// - w.clear_grad();  // backward adds to what is there
+// - w.clear_grad();  // backward adds to the gradient that is stored
 // + if (step == 0) w.clear_grad();
 // wrong: You reset w to the start before each step, so w never gets beyond the result of the first step.
-// - w.clear_grad();  // backward adds to what is there
+// - w.clear_grad();  // backward adds to the gradient that is stored
 // + path.push_back(w.detach() * 1.0);
 // + w = variable(start.detach() * 1.0, "w");
 // + w.clear_grad();

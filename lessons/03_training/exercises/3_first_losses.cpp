@@ -19,14 +19,14 @@ double first_loss_of_ten_classes() {
   //]
 }
 
-double first_loss_of_a_bias_that_knows() {
+double first_loss_with_log_frequencies() {
   //[ shares of the classes 1/2, 1/4, 1/8, 1/8; the last bias begins with their logarithms, its matrix with 0
   //: return not_written_yet();
   return 1.75 * std::log(2.0);  // Σ −f log f = (1/2 · 1 + 1/4 · 2 + 1/8 · 3 + 1/8 · 3) log 2
   //]
 }
 
-double lowest_loss_from_probabilities() {
+double lowest_loss_with_two_softmaxes() {
   //[ the lowest loss with ten classes if softmax is called twice: cross_entropy is given probabilities as its logits
   //: return not_written_yet();
   return std::log(std::exp(1.0) + 9) - 1;  // at best the logits are a 1 and nine zeros
@@ -124,11 +124,11 @@ void judge(Judge& judge) {
   judge.claim("predicts the first loss with a bias of log frequencies", [&] {
     const Tensor bias = log(tensor({0.5, 0.25, 0.125, 0.125}, DType::f64));
     const double loss = cross_entropy(expand(bias, {8, 4}), Indices({0, 0, 0, 0, 1, 1, 2, 3})).item();
-    judge.predicted(first_loss_of_a_bias_that_knows(), loss, "the first loss");
+    judge.predicted(first_loss_with_log_frequencies(), loss, "the first loss");
   });
   judge.claim("predicts the lowest loss if softmax is called twice", [&] {
     const Tensor sure = softmax(one_row({0, 0, 60, 0, 0, 0, 0, 0, 0, 0}), -1);
-    judge.predicted(lowest_loss_from_probabilities(), cross_entropy(sure, Indices({2})).item(),
+    judge.predicted(lowest_loss_with_two_softmaxes(), cross_entropy(sure, Indices({2})).item(),
                     "the lowest loss");
   });
   judge.claim("predicts Adam's first step without the correction", [&] {
