@@ -35,12 +35,12 @@ void draw_fit(const Points& points, const Tensor& answers, const kit::Options& o
 }
 
 void draw_weights(const Points& points, const Tensor& weights, const kit::Options& options) {
-  const Tensor asked = queries();
+  const Tensor query_points = queries();
   kit::Heatmap map;
   for (Size j = 0; j < kPoints; j += 2)
     map.columns.push_back(fmt::format("{:.1f}", (points.x.at({j}) + points.x.at({j + 1})) / 2));
   for (Size i = 0; i < kQueries; i += 2) {
-    map.rows.push_back(fmt::format("{:.1f}", asked.at({i})));
+    map.rows.push_back(fmt::format("{:.1f}", query_points.at({i})));
     for (Size j = 0; j < kPoints; j += 2) map.values.push_back(weights.at({i, j}) + weights.at({i, j + 1}));
   }
   map.column_axis = "keys", map.row_axis = "queries";
@@ -95,14 +95,14 @@ void compare_with_nn(Tensor (*answers)(const Tensor& queries, const Tensor& keys
   const auto some = [&](Size n, std::uint64_t more) {
     return variable(random_normal({n}, seed + more, f64));
   };
-  const Tensor asked = some(3, 0), keys = some(5, 1), values = some(5, 2);
+  const Tensor query_points = some(3, 0), keys = some(5, 1), values = some(5, 2);
   kit::check_by_hand(
-      report, "pool()", [&] { return as_vectors(answers(asked, keys, values, log_sigma)); },
-      [&] { return attention(as_vectors(asked), as_vectors(keys), as_vectors(values)).context; },
-      {asked, keys, values, log_sigma}, seed);
+      report, "pool()", [&] { return as_vectors(answers(query_points, keys, values, log_sigma)); },
+      [&] { return attention(as_vectors(query_points), as_vectors(keys), as_vectors(values)).context; },
+      {query_points, keys, values, log_sigma}, seed);
 }
 
-LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& may_see, std::int64_t steps) {
+LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& mask, std::int64_t steps) {
   Attention attention{nadaraya_watson(1, Sigma::learned)};
   attention.initialise(1, f64);
   const Tensor x = as_vectors(points.x), y = as_vectors(points.y);
@@ -112,7 +112,7 @@ LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& may
   double last = 0;
   for (std::int64_t step = 0; step < steps; ++step) {
     Tape tape;
-    const Tensor loss = mean_squared_error(attention(x, x, y, may_see).context, y);
+    const Tensor loss = mean_squared_error(attention(x, x, y, mask).context, y);
     tape.backward(loss);
     adam.step();
     last = loss.item();
@@ -122,14 +122,14 @@ LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& may
   return {std::exp(attention.parameters()[0].item()), last};
 }
 
-void print_learned(const LearnedSigma& seeing_itself, double its_error, const LearnedSigma& left_out,
-                   double error) {
+void print_learned(const LearnedSigma& with_itself, double error_with_itself, const LearnedSigma& left_out,
+                   double error_left_out) {
   fmt::print("                             σ   loss on the points   error on the curve\n");
   const auto row = [](const char* name, const LearnedSigma& learned, double on_the_curve) {
     fmt::print("  {:<20} {:>7.3f} {:>20.3f} {:>20.3f}\n", name, learned.sigma, learned.loss, on_the_curve);
   };
-  row("attends to itself", seeing_itself, its_error);
-  row("leaves itself out", left_out, error);
+  row("attends to itself", with_itself, error_with_itself);
+  row("leaves itself out", left_out, error_left_out);
 }
 
 void draw(const Points& points, const Tensor& answers, const Tensor& weights, const kit::Options& options) {

@@ -44,13 +44,13 @@ struct LearnedSigma {
   double loss;  ///< the mean squared error on the points in the last step
 };
 
-/// Learns σ with Adam and nn/'s Attention, starting at 1. Row i of `may_see` (50, 50) says from which points point i
+/// Learns σ with Adam and nn/'s Attention, starting at 1. Row i of `mask` (50, 50) says from which points point i
 /// is predicted. `name` is printed above the progress.
-LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& may_see, std::int64_t steps);
+LearnedSigma learn_sigma(const char* name, const Points& points, const Mask& mask, std::int64_t steps);
 
 /// Prints a table of both, with their errors on the curve.
-void print_learned(const LearnedSigma& seeing_itself, double its_error, const LearnedSigma& left_out,
-                   double error);
+void print_learned(const LearnedSigma& with_itself, double error_with_itself, const LearnedSigma& left_out,
+                   double error_left_out);
 
 /// Draws the points, the curve, the points' mean and the answers (51) to queries() as fit.svg. Draws the weights
 /// (51, 50) as weights.svg, for every other query, with each two neighbouring keys added up.
