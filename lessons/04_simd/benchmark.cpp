@@ -1,4 +1,4 @@
-#include "lessons/04_simd/race.hpp"
+#include "lessons/04_simd/benchmark.hpp"
 
 #include <fmt/format.h>
 
@@ -95,12 +95,12 @@ double share_of_allowed_error(const Tensor& a, const Tensor& b, const Tensor& c)
 
 }  // namespace
 
-Race::Race(const Products& products, double intensity, const kit::Options& options)
+Benchmark::Benchmark(const ProductFunctions& functions, double intensity, const kit::Options& options)
     : one_lane(chains_of<float, 1>()),
       chains(chains_in_all_lanes<1, 2, 3, 4, 6, 8, 10, 12>()),
       additions(chain_of_additions()),
       memory(options.smoke),
-      three_loops_(products.three_loops) {
+      three_loops_(functions.three_loops) {
   simd::set_thread_count(1);
   const Size n = options.smoke ? 128 : 256;
   a = random_normal({n, n}, options.seed);
@@ -109,30 +109,30 @@ Race::Race(const Products& products, double intensity, const kit::Options& optio
   const float *pa = a.data<float>(), *pb = b.data<float>();
   const auto into = [this](std::size_t i) { return c[i].mutable_data<float>(); };
   const auto billions = [n](Size rows) { return 2e-9 * static_cast<double>(rows * n * n); };
-  runners = {
+  products = {
       {"three loops",
        1.0 / 4,
-       {billions(kFewRows), [=] { products.three_loops(pa, pb, into(0), n, kFewRows); }}},
-      {"reordered", 1.0 / 6, {billions(n), [=] { products.reordered(pa, pb, into(1), n); }}},
+       {billions(kFewRows), [=] { functions.three_loops(pa, pb, into(0), n, kFewRows); }}},
+      {"reordered", 1.0 / 6, {billions(n), [=] { functions.reordered(pa, pb, into(1), n); }}},
       {"lanes by hand", 1.0 / 6, {billions(n), [=] { lanes_by_hand(pa, pb, into(2), n); }}},
       {"batches", tile_intensity(1, kStrip, kLanes), {billions(n), [=] { batches(pa, pb, into(3), n); }}},
-      {"blocked", intensity, {billions(n), [=, this] { products.blocked(pa, pb, into(4), n, packed_); }}},
+      {"blocked", intensity, {billions(n), [=, this] { functions.blocked(pa, pb, into(4), n, packed_); }}},
       {"core's", tile_intensity(simd::kTileRows<float>, simd::kTileVectors, kLanes), {billions(n), [this] {
                                                                                         c[5] = matmul(a, b);
                                                                                       }}}};
 }
 
-void Race::run(Size rounds) {
+void Benchmark::run(Size rounds) {
   std::vector<Timed*> all = {&one_lane.timed, &additions};
   for (Chains& one : chains) all.push_back(&one.timed);
-  for (Runner& one : runners) all.push_back(&one.timed);
+  for (Product& one : products) all.push_back(&one.timed);
   for (Level& one : memory.levels()) all.insert(all.end(), {&one.read, &one.update});
   kit::take_turns(all, rounds);
   const Size n = a.size(0);
   three_loops_(a.data<float>(), b.data<float>(), c[0].mutable_data<float>(), n, n);
 }
 
-Peak Race::peak() const {
+Peak Benchmark::peak() const {
   double speed = 0;
   for (const Chains& one : chains) speed = std::max(speed, one.timed.best);
   for (const Chains& one : chains)
@@ -140,10 +140,10 @@ Peak Race::peak() const {
   return {speed, 0};
 }
 
-double Race::of(std::string_view name) const {
-  for (const Runner& one : runners)
+double Benchmark::speed_of(std::string_view name) const {
+  for (const Product& one : products)
     if (name == one.name) return one.timed.best;
-  throw std::logic_error("there must be a runner with this name, got " + std::string(name));
+  throw std::logic_error("[benchmark] name must be that of a product, got " + std::string(name));
 }
 
 bool show_lanes() {
@@ -158,11 +158,11 @@ bool show_lanes() {
   return y.front() == 1 && y.back() == 10 * x.back() + 1;
 }
 
-double show_chains(const Race& race, const kit::Options& options, kit::Report& report) {
-  const auto [peak, fewest] = race.peak();
+double show_chains(const Benchmark& benchmark, const kit::Options& options, kit::Report& report) {
+  const auto [peak, fewest] = benchmark.peak();
   kit::Chart chart{"Independent chains of multiply-adds", "chains", "billion operations per second"};
   kit::Series series{"all lanes", {0}, {0}};  // no chains, no operations
-  for (const Chains& one : race.chains) {
+  for (const Chains& one : benchmark.chains) {
     fmt::print("  {:>2} chains  {:6.1f} GFLOP/s\n", one.count, one.timed.best);
     series.x.push_back(one.count);
     series.y.push_back(one.timed.best);
@@ -172,29 +172,30 @@ double show_chains(const Race& race, const kit::Options& options, kit::Report& r
   kit::show(chart, options.out / "chains.svg");
   report.figure("peak", peak, "GFLOP/s");
   report.figure("the fewest chains within 5 % of the peak", fewest);
-  report.figure("one chain in one lane", race.one_lane.timed.best, "GFLOP/s");
-  report.figure("gain in speed from lanes and chains together", peak / race.one_lane.timed.best,
+  report.figure("one chain in one lane", benchmark.one_lane.timed.best, "GFLOP/s");
+  report.figure("gain in speed from lanes and chains together", peak / benchmark.one_lane.timed.best,
                 "times as fast");
   return peak;
 }
 
-void show_products(const Race& race, kit::Report& report) {
-  const auto n = static_cast<double>(race.a.size(0));
-  const double peak = race.peak().speed;
+void show_products(const Benchmark& benchmark, kit::Report& report) {
+  const auto n = static_cast<double>(benchmark.a.size(0));
+  const double peak = benchmark.peak().speed;
   fmt::print("  {0} × {0} floats on one thread; core's is the library's product, for comparison\n", n);
   fmt::print(
       "  an error of 1 is the largest that rounding can cause in a sum of {0} products: {0} · 2⁻²⁴ · Σ |a| |b|\n",
       n);
   fmt::print("                       ms   GFLOP/s   of the peak   error ÷ largest rounding error\n");
   bool right = true;
-  for (std::size_t i = 0; i < race.runners.size(); ++i) {
-    const Runner& one = race.runners[i];
-    const double speed = one.timed.best, error = share_of_allowed_error(race.a, race.b, race.c[i]);
+  for (std::size_t i = 0; i < benchmark.products.size(); ++i) {
+    const Product& one = benchmark.products[i];
+    const double speed = one.timed.best,
+                 error = share_of_allowed_error(benchmark.a, benchmark.b, benchmark.c[i]);
     fmt::print("  {:<15} {:8.3f}  {:8.1f}  {:10.1f} %   {:.2f}\n", one.name, 2e-6 * n * n * n / speed, speed,
                100 * speed / peak, error);
     right &= error <= 1;
   }
-  const double alone = race.of("reordered"), by_hand = race.of("lanes by hand");
+  const double alone = benchmark.speed_of("reordered"), by_hand = benchmark.speed_of("lanes by hand");
   report.note(
       alone >= 0.6 * by_hand
           ? "The compiler used the lanes for reordered by itself."
@@ -202,31 +203,32 @@ void show_products(const Race& race, kit::Report& report) {
                 "The compiler did not use all lanes for reordered: by hand it is {:.1f} times as fast.",
                 by_hand / alone));
   report.check("all products are right, up to rounding", right);
-  report.at_least("speed of lanes by hand ÷ speed of three loops", by_hand / race.of("three loops"), 3,
-                  "times as fast");
-  report.at_least("speed of blocked, share of the peak", 100 * race.of("blocked") / peak, 50, "%");
-  report.at_least("speed of core's product, share of the peak", 100 * race.of("core's") / peak, 85, "%");
+  report.at_least("speed of lanes by hand ÷ speed of three loops",
+                  by_hand / benchmark.speed_of("three loops"), 3, "times as fast");
+  report.at_least("speed of blocked, share of the peak", 100 * benchmark.speed_of("blocked") / peak, 50, "%");
+  report.at_least("speed of core's product, share of the peak", 100 * benchmark.speed_of("core's") / peak, 85,
+                  "%");
 }
 
-void show_limits(Race& race, kit::Report& report) {
-  const std::vector<Level>& levels = race.memory.levels();
+void show_limits(Benchmark& benchmark, kit::Report& report) {
+  const std::vector<Level>& levels = benchmark.memory.levels();
   for (const Level& one : levels) report.figure(one.name, one.bandwidth(), "GB/s");
-  const double loops = race.of("three loops"), chain = race.one_lane.timed.best;
+  const double loops = benchmark.speed_of("three loops"), chain = benchmark.one_lane.timed.best;
   report.figure("speed of three loops ÷ one chain of multiply-adds", 100 * loops / chain, "%");
-  report.figure("speed of three loops ÷ one chain of additions", 100 * loops / race.additions.best, "%");
-  const Runner &reordered = race.runners[1], &batches = race.runners[3];
+  report.figure("speed of three loops ÷ one chain of additions", 100 * loops / benchmark.additions.best, "%");
+  const Product &reordered = benchmark.products[1], &batches = benchmark.products[3];
   report.figure("speed of reordered ÷ slope of the first cache",
                 100 * reordered.timed.best / (levels[0].bandwidth() * reordered.intensity), "%");
   report.figure("speed of batches ÷ slope of the second cache",
                 100 * batches.timed.best / (levels[1].bandwidth() * batches.intensity), "%");
 }
 
-void show_roofline(Race& race, const kit::Options& options) {
-  const double peak = race.peak().speed;
+void show_roofline(Benchmark& benchmark, const kit::Options& options) {
+  const double peak = benchmark.peak().speed;
   kit::Chart roofline{"Roofline of one core", "operations per byte loaded or stored",
                       "billion operations per second"};
   roofline.x_scale = roofline.y_scale = kit::Scale::log;
-  for (const Level& one : race.memory.levels()) {
+  for (const Level& one : benchmark.memory.levels()) {
     kit::Series roof{one.name, {}, {}};
     for (int point = 0; point <= 60; ++point) {
       roof.x.push_back(0.1 * std::pow(50.0, point / 60.0));
@@ -234,11 +236,12 @@ void show_roofline(Race& race, const kit::Options& options) {
     }
     roofline.series.push_back(roof);
   }
-  for (const Runner& one : race.runners)
+  for (const Product& one : benchmark.products)
     if (one.name != std::string_view("lanes by hand"))  // its point would hide the point of reordered
       roofline.series.push_back({one.name, {one.intensity}, {one.timed.best}, kit::Mark::points});
   // Show the chain whose speed is nearer to that of three_loops.
-  const double loops = race.of("three loops"), chain = race.one_lane.timed.best, adds = race.additions.best;
+  const double loops = benchmark.speed_of("three loops"), chain = benchmark.one_lane.timed.best,
+               adds = benchmark.additions.best;
   if (std::abs(std::log(loops / adds)) < std::abs(std::log(loops / chain)))
     roofline.levels.push_back({adds, "one lane, one chain of additions"});
   else

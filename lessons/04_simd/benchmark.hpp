@@ -12,8 +12,8 @@
 namespace tapestry::lesson04 {
 
 /// The chapter's products c = a·b of n × n matrices. The first computes only the first `rows` rows. ("batches" is in
-/// race.cpp.)
-struct Products {
+/// benchmark.cpp.)
+struct ProductFunctions {
   void (*three_loops)(const float* a, const float* b, float* c, Size n, Size rows);
   void (*reordered)(const float* a, const float* b, float* c, Size n);
   void (*blocked)(const float* a, const float* b, float* c, Size n, Packed& packed);
@@ -31,8 +31,8 @@ struct Peak {
   int chains;
 };
 
-/// One of the products in the race, timed in operations.
-struct Runner {
+/// One version of the product, timed in operations.
+struct Product {
   const char* name;
   double intensity;
   Timed timed;
@@ -43,21 +43,21 @@ inline double tile_intensity(Size rows, Size vectors, Size lanes) {
   return 0.5 * static_cast<double>(rows * vectors * lanes) / static_cast<double>(vectors * lanes + rows);
 }
 
-struct Race {
+struct Benchmark {
   /// `intensity` is that of the chapter's tile, in operations per byte loaded or stored.
-  Race(const Products& products, double intensity, const kit::Options& options);
-  Race(const Race&) = delete;  // the runners store its address
+  Benchmark(const ProductFunctions& functions, double intensity, const kit::Options& options);
+  Benchmark(const Benchmark&) = delete;  // `products` stores its address
 
   /// Runs all programs `rounds` times. Then three_loops computes its whole product once, so that it can be checked.
   void run(Size rounds);
   Peak peak() const;
   /// Returns the best speed of "three loops", "reordered", "lanes by hand" (reordered, written with Vector), "batches",
   /// "blocked" or "core's".
-  double of(std::string_view name) const;
+  double speed_of(std::string_view name) const;
 
   Tensor a, b;
-  std::vector<Tensor> c;  // the products that the runners computed
-  std::vector<Runner> runners;
+  std::vector<Tensor> c;  // the results, one for each product
+  std::vector<Product> products;
   Chains one_lane;             // one chain in one lane
   std::vector<Chains> chains;  // a growing number of chains in all lanes
   Timed additions;             // one chain of additions in one lane, each counted as two operations
@@ -72,17 +72,17 @@ struct Race {
 bool show_lanes();
 
 /// Prints the speed for each number of chains and draws chains.svg. Returns the peak.
-double show_chains(const Race& race, const kit::Options& options, kit::Report& report);
+double show_chains(const Benchmark& benchmark, const kit::Options& options, kit::Report& report);
 
 /// Prints a row for each product, whether the compiler used the lanes in reordered, and the targets. All products must
 /// be right up to rounding. Each of the n sums rounds once, so the error is at most n·2⁻²⁴·Σ|a||b|
 /// (Higham 2002, section 3.1).
-void show_products(const Race& race, kit::Report& report);
+void show_products(const Benchmark& benchmark, kit::Report& report);
 
 /// Prints the bandwidths, and how close three of the products come to their limits.
-void show_limits(Race& race, kit::Report& report);
+void show_limits(Benchmark& benchmark, kit::Report& report);
 
 /// Draws roofline.svg.
-void show_roofline(Race& race, const kit::Options& options);
+void show_roofline(Benchmark& benchmark, const kit::Options& options);
 
 }  // namespace tapestry::lesson04

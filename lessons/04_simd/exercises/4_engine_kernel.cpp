@@ -2,7 +2,7 @@
 // speed, 30 minutes, fast, piece kernel.hpp
 //
 // Your engine computes matrix products row by row: for each number of a, it loads and stores a whole row of c. Write a
-// kernel that keeps a tile of c in registers, 6 rows × 2 vectors, and goes through all of l before it stores the tile:
+// kernel that keeps a tile of c in registers, 6 rows × 2 vectors, and stores the tile only after the last l:
 //
 //     c (n, m) += a (n, k) · b (k, m)        c_rj ← c_rj + Σ_l a_rl b_lj
 //
@@ -43,7 +43,7 @@ inline void six_rows(const double* a, const double* panel, double* c, int k, int
     }
   }
   for (int r = 0; r < 6; ++r)
-    for (int v = 0; v < 2; ++v) store(c + r * m + v * kLanes, sum[r][v]);  // once, after all of l
+    for (int v = 0; v < 2; ++v) store(c + r * m + v * kLanes, sum[r][v]);  // once, after the last l
   //]
 }
 
