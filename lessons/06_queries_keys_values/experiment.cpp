@@ -74,20 +74,19 @@ void train(Retriever& retriever, const char* name, const kit::Options& options) 
 
 }  // namespace
 
-Retriever::Retriever(Size width, Size giving, Size answers, Projected projected_in)
+Retriever::Retriever(Size width, Size value_width, Size context_width, Projected projected_in)
     : w_q{{*this, "w_q"}, width, width, Bias::no},
       w_k{{*this, "w_k"}, width, width, Bias::no},
-      w_v{{*this, "w_v"}, giving, answers, Bias::no},
+      w_v{{*this, "w_v"}, value_width, context_width, Bias::no},
       attention{{*this, "attention"}, scaled_dot()},
       projected(projected_in) {
   if (projected != Projected::both) w_k.freeze();  // not trained and not used
   if (projected == Projected::nothing) w_q.freeze();
 }
 
-AttentionOutput Retriever::operator()(const Tensor& asking, const Tensor& offering,
-                                      const Tensor& giving) const {
-  return attention(projected == Projected::nothing ? asking : w_q(asking),
-                   projected == Projected::both ? w_k(offering) : offering, w_v(giving));
+AttentionOutput Retriever::operator()(const Tensor& query, const Tensor& key, const Tensor& value) const {
+  return attention(projected == Projected::nothing ? query : w_q(query),
+                   projected == Projected::both ? w_k(key) : key, w_v(value));
 }
 
 Tensor random_rotation(Size width, kit::Random random) {

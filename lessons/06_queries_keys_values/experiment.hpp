@@ -14,10 +14,10 @@ enum class Projected { nothing, queries, both };
 /// The chapter's attend() with the layers of nn/: a Linear without bias for each role, and Attention with the score
 /// scaled_dot().
 struct Retriever : Module {
-  /// `width` is the size of queries and keys, `giving` of the input for values, and `answers` of the context.
-  Retriever(Size width, Size giving, Size answers, Projected projected);
-  /// (…, Tq, width), (…, Tk, width), (…, Tk, giving) → context (…, Tq, answers), weights (…, Tq, Tk).
-  AttentionOutput operator()(const Tensor& asking, const Tensor& offering, const Tensor& giving) const;
+  /// Takes the widths of queries and keys, of the values before W_V, and of the context.
+  Retriever(Size width, Size value_width, Size context_width, Projected projected);
+  /// (…, Tq, width), (…, Tk, width), (…, Tk, value_width) → context (…, Tq, context_width), weights (…, Tq, Tk).
+  AttentionOutput operator()(const Tensor& query, const Tensor& key, const Tensor& value) const;
 
   Linear w_q, w_k, w_v;
   Attention attention;

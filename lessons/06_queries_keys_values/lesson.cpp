@@ -5,9 +5,9 @@
 // attention layer from matrix products and a softmax, and say what each of its matrices is for.
 //
 // In lesson 05, queries and keys were places on the same line, so we could compare them directly. What if they are of
-// different kinds? Think of a library. You ask with a few words: the query. Each book has a title: the key. You take
-// the text of a book home: the value. Your words are seldom equal to the title, so somebody must match the two. Which
-// part of a network does this matching?
+// different kinds? Imagine that you look for a book. You ask with a few words: the query. Each book has a title: the
+// key. You take the text of a book home: the value. Your words are seldom equal to the title, so somebody must match
+// the two. Which part of a network does this matching?
 
 #include <fmt/format.h>
 
@@ -29,15 +29,16 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Attention by hand ---------------------------------------------------------------------------------
-// Let the vector x represent a word. Three matrices compute three vectors from x, one for each of its roles:
+// Let the vector x represent a word. In attention, a word has three roles, and a learned matrix computes a vector for
+// each role:
 //
-//     q = W_Q x    the query: the word's question to other words
-//     k = W_K x    the key: the word's offer, which queries are compared with
-//     v = W_V x    the value: the content that the word passes on
+//     q = W_Q x    the query: what the word looks for in other words
+//     k = W_K x    the key: the features by which other words find it
+//     v = W_V x    the value: what the word passes on to the words that find it
 //
-// The dot product q·k is large if q and k point in similar directions. The score is q·k / √d, where d is the
-// number of elements of q and of k. (Lesson 08 explains √d.) Here is an example with one query, two keys and two
-// values:
+// The score must be a single number that is large if the query matches the key. We use the dot product q·k = Σ_i q_i
+// k_i, which is large if q and k point in similar directions. The score is q·k / √d, where d is the number of
+// elements of q and of k. (Lesson 08 explains √d.) Here is an example with one query, two keys and two values:
 //
 //     q  = (2, 0)     k₁ = (1, 0)   v₁ = (10, 0)         q·k₁ / √2 = 2 / 1.414 = 1.414
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
@@ -45,28 +46,29 @@ constexpr DType f64 = DType::f64;
 // e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. The answer to the query is
 // the context, 0.804 v₁ + 0.196 v₂ = (8.04, 1.96).
 //
-// Attention consists of these steps only. For queries q_i and keys k_j, the formula is:
+// Attention consists of these three steps only: scores, softmax, weighted average. For queries q_i and keys k_j, the
+// formula is:
 //
 //     c_i = Σ_j softmax_j(q_i · k_j / √d) v_j
 //
 // In the code, the words are the rows of a matrix X. A weight matrix has the shape (out, in), as everywhere in
 // Tapestry. So the queries of all words are the rows of Q = X W_Qᵀ. K and V are computed in the same way.
 
-struct Roles {
+struct Projections {
   Tensor w_q, w_k, w_v;  // (d, in), (d, in), (d_v, in)
 };
 
-struct Mixed {
+struct AttentionParts {
   Tensor scores, weights;  // (…, Tq, Tk)
   Tensor context;          // (…, Tq, d_v)
 };
 
-/// Computes queries from `asking` (…, Tq, in), keys from `offering` (…, Tk, in) and values from `giving` (…, Tk, in),
-/// and returns the attention of the queries to the keys.
-Mixed attend(const Tensor& asking, const Tensor& offering, const Tensor& giving, const Roles& roles) {
-  const Tensor q = matmul(asking, transpose(roles.w_q));
-  const Tensor k = matmul(offering, transpose(roles.w_k));
-  const Tensor v = matmul(giving, transpose(roles.w_v));
+/// Projects query (…, Tq, in), key (…, Tk, in) and value (…, Tk, in), and returns the attention of the queries to the
+/// keys. To attend from words to themselves, pass the same words three times.
+AttentionParts attend(const Tensor& query, const Tensor& key, const Tensor& value, const Projections& w) {
+  const Tensor q = matmul(query, transpose(w.w_q));
+  const Tensor k = matmul(key, transpose(w.w_k));
+  const Tensor v = matmul(value, transpose(w.w_v));
   const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(k.size(-1)));
   const Tensor weights = softmax(scores, -1);  // over the keys: each row adds up to 1
   return {scores, weights, matmul(weights, v)};
@@ -74,67 +76,73 @@ Mixed attend(const Tensor& asking, const Tensor& offering, const Tensor& giving,
 
 void two_words(kit::Report& report) {
   const Tensor same = eye(2, f64);  // the identity, so q, k and v equal their inputs
-  const Mixed mixed =
+  const AttentionParts result =
       attend(tensor({{2, 0}}, f64), eye(2, f64), tensor({{10, 0}, {0, 10}}, f64), {same, same, same});
-  kit::print_rows("weights", mixed.weights, 3);
-  kit::print_rows("context", mixed.context, 2);
+  kit::print_rows("weights", result.weights, 3);
+  kit::print_rows("context", result.context, 2);
   kit::check_worked_example(report, "one query, two keys",
-                            {{mixed.scores.at({0, 0}), 1.414},
+                            {{result.scores.at({0, 0}), 1.414},
                              {std::exp(1.414), 4.112},
                              {std::exp(1.414) + 1, 5.112},
-                             {mixed.weights.at({0, 0}), 0.804},
-                             {mixed.weights.at({0, 1}), 0.196},
-                             {mixed.context.at({0, 0}), 8.04},
-                             {mixed.context.at({0, 1}), 1.96}});
+                             {result.weights.at({0, 0}), 0.804},
+                             {result.weights.at({0, 1}), 0.196},
+                             {result.context.at({0, 0}), 8.04},
+                             {result.context.at({0, 1}), 1.96}});
 }
 
 // Now four words attend to one another. Each of them has a query, a key and a value, so there is a 4 × 4 table of
-// scores. Row i contains the scores of the query of word i with the keys of all words, including word i itself. All
-// numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. The context `expected`
-// was computed by another program and is stored in experiment.cpp.
+// scores. Row i contains the scores of the query of word i with the keys of all words, including word i itself.
+//
+// All numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. For example, word 1
+// is (1, 0, 0). Its query is the first column of W_Q, (2, 0, 2), and its key is the first column of W_K, (2, 2, 2).
+// Their dot product is 8, and the first score is 8 / √3. The context `expected` was computed by another program and
+// is stored in experiment.cpp.
 
 void four_words(kit::Report& report) {
   const auto [x, w_q, w_k, w_v, expected] = known_words();
-  const Mixed mixed = attend(x, x, x, {w_q, w_k, w_v});
+  const AttentionParts result = attend(x, x, x, {w_q, w_k, w_v});
   kit::print_rows("words X", x, 0);
   kit::print_rows("W_Q", w_q, 0);
   kit::print_rows("W_K", w_k, 0);
   kit::print_rows("W_V", w_v, 0);
-  kit::print_rows("Q Kᵀ / √3", mixed.scores, 4);
-  kit::print_rows("weights", mixed.weights, 4);
-  kit::print_rows("context", mixed.context, 8);
+  kit::print_rows("Q Kᵀ / √3", result.scores, 4);
+  kit::print_rows("weights", result.weights, 4);
+  kit::print_rows("context", result.context, 8);
   report.check("the context of four words agrees with the other program to 1e-7",
-               largest(mixed.context - expected) < 1e-7);
+               largest(result.context - expected) < 1e-7);
 
   const kit::Question exchanged = report.ask(
       "W_Q and W_K exchanged",
       "Each word now computes its query with W_K and its key with W_Q. How does the table of scores change?",
       {"not at all, because a product does not depend on the order of its factors", "the table is transposed",
        "every score changes, but not by a simple rule"});
-  const Mixed other = attend(x, x, x, {w_k, w_q, w_v});
+  const AttentionParts after = attend(x, x, x, {w_k, w_q, w_v});
   report.answer(
-      exchanged, 'b', largest(other.scores - transpose(mixed.scores)) < 1e-12,
+      exchanged, 'b', largest(after.scores - transpose(result.scores)) < 1e-12,
       "The new score of query 1 and key 2 is (W_K x₁) · (W_Q x₂) / √3, the old score of query 2 and key 1. "
       "The old table was not symmetric, so exchanging the roles matters. Queries and keys have different roles.");
 }
 
 // ---- 2. A soft dictionary ---------------------------------------------------------------------------------
-// A dictionary in a program either finds a key or fails. Attention is a *soft* dictionary: it gives each key a
-// weight, and returns a mixture of the values with these weights.
+// A dictionary in a program, such as std::map, either finds a key or fails. Attention is a *soft* dictionary: it
+// gives each key a weight, and returns the average of the values with these weights.
 //
-// Suppose that a model translates "I love you" into "je t' aime". Each French word has a query, and each English
-// word has a key. Each row of the table contains the weights of one query. French puts "you" before the verb:
+// Suppose that a model translates "I love you" into "je t' aime". Each French word has a query, and each English word
+// has a key. Each row of the table contains the weights of one query. French puts "you" (t') before the verb:
 //
 //             I     love  you
 //     je     .94    .02   .04
 //     t'     .11    .01   .88
 //     aime   .03    .95   .02
 //
-// Which queries produce these weights? Let us leave out √d and use one-hot keys, so that q·k_j is element j of q. If
-// the elements of q are log α_j, then the softmax is e^{log α_j} / Σ_l e^{log α_l} = α_j / Σ_l α_l = α_j. So a
-// query with the elements log α_j gets exactly the weights α_j.
+// Which queries produce these weights? Let us leave out √d and use the keys (1, 0, 0), (0, 1, 0) and (0, 0, 1), which
+// are called *one-hot*. Then the score q·k_j is element j of q.
 //
-// In other words, a score is the *logarithm of a weight*, up to a constant for each row.
+// Let the elements of q be the logarithms of the weights that we want, log α_j. The α_j add up to 1, so the softmax
+// is e^{log α_j} / Σ_l e^{log α_l} = α_j / Σ_l α_l = α_j. So this query gets exactly the weights α_j.
+//
+// In other words, a score is the *logarithm of a weight*. If we add the same constant to all scores of a row, the
+// weights stay the same. So the score is the logarithm only up to a constant for each row.
 
 void je_t_aime(const kit::Options& options, kit::Report& report) {
   const Tensor rows = tensor({{.94, .02, .04}, {.11, .01, .88}, {.03, .95, .02}}, f64);
@@ -146,21 +154,23 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 3. Learning a hidden rotation ------------------------------------------------------------------------
-// Now a model must learn how queries match keys. There are sixteen keys. Each is a vector of eight numbers, in a
-// random direction, and all have the same norm. The value of each key represents one of ten symbols. The query
-// for a key k is R k, where R is a rotation in all eight dimensions.
+// Now a model must learn how queries match keys. A question has sixteen keys. Each is a vector of eight numbers in a
+// random direction, and all have the same norm. Each key has a value, which represents one of ten symbols. The query
+// is R k, where k is one of the keys and R is a rotation in all eight dimensions. R is the same in all questions. The
+// model must name the symbol that belongs to k.
 //
-// In training, the model is given the right symbol. It is never given R, nor the key that the query was made
-// from. In experiment.hpp, the class Retriever implements attend() with the layers of nn/.
+// The context has ten numbers, which are used as the logits of the ten symbols. The loss is the cross-entropy of
+// lesson 03. So in training, the model is given the right symbol. It is never given R, nor told which key is k. In
+// experiment.hpp, the class Retriever implements attend() with the layers of nn/.
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
   Retriever retriever(4, 3, 5, Projected::both);
   retriever.initialise(seed, f64);
-  const Roles roles{retriever.w_q.weight, retriever.w_k.weight, retriever.w_v.weight};
+  const Projections w{retriever.w_q.weight, retriever.w_k.weight, retriever.w_v.weight};
   const Tensor q = random_normal({2, 3, 4}, seed, f64), k = random_normal({2, 6, 4}, seed + 1, f64),
                v = random_normal({2, 6, 3}, seed + 2, f64);
   kit::check_by_hand(
-      report, "attend()", [&] { return attend(q, k, v, roles).context; },
+      report, "attend()", [&] { return attend(q, k, v, w).context; },
       [&] { return retriever(q, k, v).context; }, retriever.parameters(), seed);
 }
 
@@ -175,19 +185,19 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "W_K left out",
       "The second model has no W_K. Does it name the right symbol clearly less often than the third?",
       {"yes, because queries and keys must both be rotated", "no, because W_Q alone can undo R"});
-  const auto [alone, queries, all] = train_three(options);
+  const auto [only_w_v, w_q_and_w_v, all] = train_three(options);
   report.at_least("right answers with all three", all.answers, 99, "%");
   report.answer(
-      without, 'c', alone.answers > 12 && alone.answers < 30 && alone.keys < 20,
+      without, 'c', only_w_v.answers > 12 && only_w_v.answers < 30 && only_w_v.keys < 20,
       "The first model mixes all sixteen values, and the mixture shows which symbol is the most frequent among "
       "them. The query's key is drawn at random, so the symbol that most keys share is the likeliest answer.");
   report.answer(
-      one, 'b', queries.answers >= 99,
+      one, 'b', w_q_and_w_v.answers >= 99,
       "Attention layers still have W_K: two matrices can project queries and keys of different widths to one width.");
 
-  // A score depends on the two matrices only through their product: (W_Q q) · (W_K k) = qᵀ (W_Qᵀ W_K) k. If the
-  // product is R, the score of key j for the query q = R k is (R k) · (R k_j), which equals k · k_j. Since all keys
-  // have the same norm, k itself has the largest score.
+  // A score depends on the two matrices only through their product: (W_Q q) · (W_K k_j) = qᵀ (W_Qᵀ W_K) k_j. Suppose
+  // that the product is R, and that q = R k. Then the score of key j is (R k) · (R k_j). A rotation changes no dot
+  // product, so this score is k · k_j. All keys have the same norm, so k itself has the largest score.
   const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
   const kit::Question where = report.ask("where R went", "Which matrix is similar to R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, but neither of the two alone"});
@@ -208,15 +218,17 @@ void retrieval(const kit::Options& options, kit::Report& report) {
 //     W_Q and W_V                100.0 %                                                     100.0 %
 //     W_Q, W_K and W_V           100.0 %                                                     100.0 %
 //
+// We compare matrices by their *cosine similarity*: the sum of the products of their elements, divided by both norms.
+// It is 1 if the matrices are equal up to a positive factor, and near 0 if they have nothing in common.
+//
 // At seed 1, the cosine similarity with R is 0.27 for W_Q, 0.02 for W_K, and 0.998 for the product W_Qᵀ W_K.
 //
-// If two matrices are equal up to a positive factor, their cosine similarity is 1. So neither matrix has learned R,
-// but their product has. At other seeds, the similarities of W_Q and W_K differ, but that of the product is always
-// close to 1.
+// So neither matrix has learned R, but their product has. At other seeds, the similarities of W_Q and W_K differ, but
+// that of the product is always close to 1.
 
 // What to remember. Three matrices compute a query, a key and a value from each vector. A score is the dot product of
-// a query and a key, and it is the logarithm of a weight, up to a constant. The product W_Qᵀ W_K learns how queries
-// match keys.
+// a query and a key, divided by √d. It is the logarithm of a weight, up to a constant. The product W_Qᵀ W_K learns
+// how queries match keys.
 //
 // Exercises: lessons/practise 6 (scaled dot-product attention; the query for given weights; weights after a change of
 // the scores).

@@ -125,7 +125,7 @@ def split(text):
 
 
 def declared_names(text):
-    """Returns the functions, types and constants that a piece of a lesson declares, such as "Roles, Mixed and attend()"."""
+    """Returns the functions, types and constants that a piece of a lesson declares, such as "Projections and attend()"."""
     names = []
     for row in text.split("\n"):
         kind = re.match(r"(?:struct|class|enum class|using) (\w+)", row)

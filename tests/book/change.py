@@ -40,12 +40,12 @@ class Change(Tester):
         self.go(page, HREF)
         attend, given = self.attend(page, opened=False)
         names = page.locator(".change").evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
-        self.trial.check("each block has a button with its name", "Change it: Roles, Mixed and attend()" in names and "Change it: two_words()" in names and len(set(names)) == len(names) == page.locator(".changeable").count(), names)
+        self.trial.check("each block has a button with its name", "Change it: Projections, AttentionParts and attend()" in names and "Change it: two_words()" in names and len(set(names)) == len(names) == page.locator(".changeable").count(), names)
         loaded = "performance.getEntriesByType('resource').filter(e => /bench|change\\/0|checker/.test(e.name)).length"
         self.trial.same("the editor and the lesson's text are not loaded before one asks", page.evaluate(loaded), 0)
         attend, given = self.attend(page)
         source = (self.root / "lessons/06_queries_keys_values/lesson.cpp").read_text()
-        self.trial.check("the editor has the block of lesson.cpp", given.startswith("struct Roles {") and given.endswith("\n}") and given in source, given)
+        self.trial.check("the editor has the block of lesson.cpp", given.startswith("struct Projections {") and given.endswith("\n}") and given in source, given)
         self.runs_changed(page, attend, given, source)
         self.refused(page, attend, given, source)
         self.kept(page, given)
@@ -54,9 +54,9 @@ class Change(Tester):
         context.close()
 
     def attend(self, page, opened=True):
-        block = page.locator(".changeable[data-name='Roles, Mixed and attend()']")
+        block = page.locator(".changeable[data-name='Projections, AttentionParts and attend()']")
         block.locator(".change").wait_for(state="attached")
-        return self.block(page, "Mixed attend(") if opened else (block, "")
+        return self.block(page, "AttentionParts attend(") if opened else (block, "")
 
     def runs_changed(self, page, attend, given, source):
         two, other = self.block(page, "void two_words(")
@@ -69,7 +69,7 @@ class Change(Tester):
         built = page.evaluate("window.lastBuild")
         self.trial.check("Ctrl-Enter builds lesson.cpp with all changed blocks", built["source"] == source.replace(given, changed).replace(other, other.replace("2, 0", "3, 0")) and built["slug"][:2] == built["change"] == "06", built["source"][1500:3500])
         note = page.locator("#here .with-change").inner_text()
-        self.trial.same("the run says what it uses", note, "This run uses your change of Roles, Mixed and attend() and two_words(). Back to the code")
+        self.trial.same("the run says what it uses", note, "This run uses your change of Projections, AttentionParts and attend() and two_words(). Back to the code")
         self.trial.check("so does the block", "This run uses your change" in attend.locator(".verdict-place").inner_text())
         self.trial.check("the output is in the page's own part", "All 2 targets are met" in page.locator("#here .outcome").inner_text())
         self.trial.same("the other button is that of the original", page.locator("#here .go").inner_text(), "Run the original")
@@ -209,18 +209,18 @@ class Change(Tester):
         page = self.open(context, f"lessons/{slug}.html")
         page.set_default_timeout(180_000)
         self.options(page, {"steps": 5})
-        block, given = self.block(page, "Mixed attend(")
+        block, given = self.block(page, "AttentionParts attend(")
         put = lambda code: given.replace("  const Tensor q = ", f"  {code}\n  const Tensor q = ", 1)
         for what, code, state, words in [
             ("traps", "int* p = nullptr; p[1 << 28] = 1;", "failed", "The lesson stopped with an error."),
-            ("calls itself without end", "return attend(asking, offering, giving, roles);", "failed", "calls itself"),
+            ("calls itself without end", "return attend(query, key, value, w);", "failed", "calls itself"),
             ("throws", "throw Error(\"too warm\");", "failed", "too warm"),
             ("prints without end", "while (true) fmt::print(\"again and again\\n\");", "failed", "The lesson printed more than 4,000 lines"),
             ("takes all memory", "std::vector<Tensor> all; while (true) all.push_back(zeros({1 << 22}, f64));", "failed", "memory"),
         ]:
             ended, says = self.run(page, block, put(code))
             self.trial.check(f"a change that {what}", ended == state and words in says, f"{ended}: {says[:400]}")
-        kind, says = self.run(page, block, given.replace("Tensor& roles", "Tensor& roles, int more").replace("const Roles& roles)", "const Roles& roles, int more)"))
+        kind, says = self.run(page, block, given.replace("const Projections& w)", "const Projections& w, int more)"))
         self.trial.check("a change that does not fit the rest names the place", kind == "compile_error" and "of lesson.cpp, which you have not changed" in says, f"{kind}: {says}")
         block.locator(".cm-content").evaluate(EDITOR, put("for (volatile int i = 0;; i = i + 1) {}"))
         block.locator(".check").click()

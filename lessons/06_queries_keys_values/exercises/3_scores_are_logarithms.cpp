@@ -30,7 +30,7 @@ double if_the_second_grows_by_log_3() {
   //]
 }
 
-double if_the_second_stands_there_twice() {
+double if_the_second_key_is_repeated() {
   //[ the first key's weight if a fourth key is added that is equal to the second
   //: return not_written_yet();
   return (1 / 2.0) / (1 / 2.0 + 3 / 4.0);  // equal keys have equal scores: one more 1/4 in the sum
@@ -124,7 +124,7 @@ void judge(Judge& judge) {
   });
   judge.claim("predicts the weight after a key is repeated", [&] {
     const Tensor four = concat({words, slice(words, 0, 1, 2)}, 0);
-    foretold(if_the_second_stands_there_twice(), first_weight(1, four),
+    foretold(if_the_second_key_is_repeated(), first_weight(1, four),
              "the first weight with the second key twice");
   });
 }
