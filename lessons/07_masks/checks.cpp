@@ -19,10 +19,11 @@ namespace tapestry::lesson07 {
 namespace {
 
 using kit::farthest, kit::largest;
-using Three = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
+using AttendQkv = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 
 /// Returns the output and the gradients of q, k and v, for one random cotangent.
-std::vector<Tensor> both_ways(const Three& f, const std::vector<Tensor>& qkv, std::uint64_t seed) {
+std::vector<Tensor> output_and_gradients(const AttendQkv& f, const std::vector<Tensor>& qkv,
+                                         std::uint64_t seed) {
   const std::vector<Tensor> leaves = {variable(qkv[0]), variable(qkv[1]), variable(qkv[2])};
   Tape tape;
   const Tensor y = f(leaves[0], leaves[1], leaves[2]);
@@ -38,7 +39,7 @@ double percent_nan(const Tensor& x) {
   return 100 * static_cast<double>(nan) / static_cast<double>(all.size());
 }
 
-Tensor poisoned(const Tensor& x, const Mask& kept) {
+Tensor nan_where_masked(const Tensor& x, const Mask& kept) {
   return where(kept, x, scalar(std::numeric_limits<double>::quiet_NaN(), x.dtype()));
 }
 
@@ -47,12 +48,12 @@ struct Sample {
     for (std::uint64_t i = 0; i < 3; ++i) qkv.push_back(random_normal({3, 6, 8}, seed + 20 + i, DType::f64));
   }
   /// Returns a function that computes p's attention and applies `taken` to the output.
-  Three part(const Patient& p, const std::function<Tensor(const Tensor&)>& taken) const {
+  AttendQkv part(const Patient& p, const std::function<Tensor(const Tensor&)>& taken) const {
     return [&p, taken, valid = valid](const Tensor& q, const Tensor& k, const Tensor& v) {
       return taken(p.attend(q, k, v, valid));
     };
   }
-  Three whole(const Patient& p) const {
+  AttendQkv whole(const Patient& p) const {
     return part(p, [](const Tensor& y) { return y; });
   }
 
@@ -73,7 +74,7 @@ bool looks_back(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   for (Size i = 0; i + 1 < 6; ++i) {
     const auto at_i = [i](const Tensor& y) { return slice(y, 1, i, i + 1); };
-    const std::vector<Tensor> there = both_ways(s.part(p, at_i), s.qkv, seed);
+    const std::vector<Tensor> there = output_and_gradients(s.part(p, at_i), s.qkv, seed);
     if (largest(slice(there[2], 1, i + 1, 6)) != 0 || largest(slice(there[3], 1, i + 1, 6)) != 0)
       return false;
   }
@@ -83,16 +84,17 @@ bool looks_back(const Patient& p, std::uint64_t seed) {
 /// NaN in the padding changes neither the output nor the gradients.
 bool ignores_padding(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
-  std::vector<Tensor> poison;
-  for (const Tensor& x : s.qkv) poison.push_back(poisoned(x, s.places));
-  return farthest(both_ways(s.whole(p), s.qkv, seed), both_ways(s.whole(p), poison, seed)) == 0;
+  std::vector<Tensor> with_nan;
+  for (const Tensor& x : s.qkv) with_nan.push_back(nan_where_masked(x, s.places));
+  return farthest(output_and_gradients(s.whole(p), s.qkv, seed),
+                  output_and_gradients(s.whole(p), with_nan, seed)) == 0;
 }
 
 /// The output for the string without pairs is exactly 0, and so are its gradients.
-bool nothing_from_nothing(const Patient& p, std::uint64_t seed) {
+bool empty_row_gives_zero(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   const auto third = [](const Tensor& y) { return select(y, 0, 2); };
-  const std::vector<Tensor> all = both_ways(s.part(p, third), s.qkv, seed);
+  const std::vector<Tensor> all = output_and_gradients(s.part(p, third), s.qkv, seed);
   return std::all_of(all.begin(), all.end(), [](const Tensor& x) { return largest(x) == 0; });
 }
 
@@ -157,37 +159,39 @@ void compare_with_nn(const std::string& name, const Reference& by_hand, std::uin
       {q, k, v}, seed);
 }
 
-Caught check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed) {
-  Caught caught{{"alone", "no future", "padding", "empty row", "by head", "averages", "target"}, {}};
+FailedChecks check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed) {
+  FailedChecks failed{{"alone", "no future", "padding", "empty row", "by head", "averages", "target"}, {}};
   for (const Patient& p : patients)
-    caught.table.push_back({!alone_as_in_batch(p, seed), !looks_back(p, seed), !ignores_padding(p, seed),
-                            !nothing_from_nothing(p, seed), !head_by_head(p, reference, seed),
+    failed.table.push_back({!alone_as_in_batch(p, seed), !looks_back(p, seed), !ignores_padding(p, seed),
+                            !empty_row_gives_zero(p, seed), !head_by_head(p, reference, seed),
                             !averages(p, seed), !target_is_ahead(p, seed)});
-  return caught;
+  return failed;
 }
 
-bool Caught::as_made() const {
+bool FailedChecks::each_by_its_check() const {
   for (std::size_t i = 0; i < checks.size(); ++i)
     if (table[0][i] || !table[i + 1][i]) return false;
   return true;
 }
 
-Poisoned poison(const Reference& attention, std::uint64_t seed) {
+NanEffect effect_of_nan(const Reference& attention, std::uint64_t seed) {
   const auto some = [&](Size t, std::uint64_t i) { return random_normal({t, 4}, seed + i, DType::f64); };
   const Tensor q = variable(some(3, 0)), k = some(5, 1), v = some(5, 2);
   const Mask three = Mask::from(3, 5, [](Size, Size j) { return j < 3; });
   const Mask kept = Mask::from(5, 1, [](Size j, Size) { return j < 3; });
-  const auto context = [&] { return attention(q, poisoned(k, kept), poisoned(v, kept), three); };
+  const auto context = [&] {
+    return attention(q, nan_where_masked(k, kept), nan_where_masked(v, kept), three);
+  };
   return {percent_nan(context()), percent_nan(kit::gradients(context, {q}, seed)[0]),
           largest(context() - attention(q, k, v, three))};
 }
 
-void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options) {
-  kit::Heatmap picture{"Checks failed by each attention (filled = failed)", caught.checks};
+void draw(const std::vector<Patient>& patients, const FailedChecks& failed, const kit::Options& options) {
+  kit::Heatmap picture{"Checks failed by each attention (filled = failed)", failed.checks};
   picture.column_axis = "checks", picture.row_axis = "attentions";
   for (std::size_t i = 0; i < patients.size(); ++i) {
     picture.rows.push_back(patients[i].name);
-    for (const bool one : caught.table[i]) picture.values.push_back(one);
+    for (const bool one : failed.table[i]) picture.values.push_back(one);
   }
   kit::show(picture, options.out / "checks.svg");
 }

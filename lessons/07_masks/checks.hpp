@@ -22,27 +22,27 @@ std::vector<Size> not_zero(const Tensor& rows);
 void compare_with_nn(const std::string& name, const Reference& by_hand, std::uint64_t seed,
                      kit::Report& report);
 
-struct Caught {
+struct FailedChecks {
   std::vector<std::string> checks;       ///< Names of the checks. Check i was written for patient i + 1.
   std::vector<std::vector<bool>> table;  ///< For each patient, the checks that it fails.
 
   /// Returns true if the first attention passes all checks and each other one fails the check written for it.
-  bool as_made() const;
+  bool each_by_its_check() const;
 };
 
 /// Runs every check on every patient. One of the checks compares with the reference, head by head.
-Caught check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed);
+FailedChecks check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed);
 
-struct Poisoned {
+struct NanEffect {
   double contexts, gradients;  ///< Percentage of NaN in the contexts and in the gradients of the queries.
-  double moved;                ///< Largest change of a context; infinity where it became NaN.
+  double change;               ///< Largest change of a context; infinity where it became NaN.
 };
 
 /// Calls an attention with three queries and five keys. The last two keys are padding, and their keys and values are
 /// NaN.
-Poisoned poison(const Reference& attention, std::uint64_t seed);
+NanEffect effect_of_nan(const Reference& attention, std::uint64_t seed);
 
 /// Draws which check fails which patient, in checks.svg.
-void draw(const std::vector<Patient>& patients, const Caught& caught, const kit::Options& options);
+void draw(const std::vector<Patient>& patients, const FailedChecks& failed, const kit::Options& options);
 
 }  // namespace tapestry::lesson07

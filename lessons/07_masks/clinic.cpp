@@ -75,7 +75,7 @@ double answers_in_use(const Reader& model, std::uint64_t seed, bool with_pairs, 
   return 100 * right / static_cast<double>(count);
 }
 
-Outcome treat_one(const Patient& patient, const kit::Options& options) {
+Outcome train_one(const Patient& patient, const kit::Options& options) {
   Reader model(patient.attend);
   model.initialise(options.seed);
   Adam adam(model.parameters(), {.learning_rate = 3e-3});
@@ -128,9 +128,9 @@ Ids targets(const Strings& strings, Size ahead) {
   return result;
 }
 
-std::vector<Outcome> treat(const std::vector<Patient>& patients, const kit::Options& options) {
+std::vector<Outcome> train_all(const std::vector<Patient>& patients, const kit::Options& options) {
   std::vector<Outcome> all;
-  for (const Patient& patient : patients) all.push_back(treat_one(patient, options));
+  for (const Patient& patient : patients) all.push_back(train_one(patient, options));
   return all;
 }
 

@@ -26,7 +26,7 @@ struct Outcome {
 };
 
 /// Trains one model per attention, with the same strings and the same initial weights.
-std::vector<Outcome> treat(const std::vector<Patient>& patients, const kit::Options& options);
+std::vector<Outcome> train_all(const std::vector<Patient>& patients, const kit::Options& options);
 
 /// Returns true if, as measured, only patients 3 and 5 answer badly.
 bool two_are_noticed(const std::vector<Outcome>& outcomes);

@@ -3,8 +3,9 @@
 // 25 minutes to read, 10 seconds to run. Needs lessons 05 and 06 (weights, queries, keys, values). Afterwards
 // you can write an attention that uses only the allowed keys, and checks that detect when it uses others.
 //
-// Often a query must not attend to every key. Short strings in a batch are filled up with *padding*, which means
-// nothing. And a model that predicts the next word must not see that word in its input.
+// Often a query must not attend to every key. The strings of a batch must have the same length, so short strings are
+// filled up with *padding*, which means nothing. And a model that predicts the next word must not see that word in
+// its input.
 //
 // How can an attention leave a key out? And if it uses a key that it must not use, how would you notice?
 
@@ -31,20 +32,22 @@ constexpr DType f64 = DType::f64;
 //     softmax over all three keys, then set the third weight to 0     0.114   0.042   0
 //     softmax over the two allowed keys only                          0.731   0.269   0
 //
-// The first way leaves weights that add up to 0.156, not to 1, and the score of the padding changes every one of
-// them. So we apply the mask *before* the softmax. Let m be the largest allowed score:
+// The first way has two faults. The weights add up to 0.156, not to 1. And they depend on the score of the padding,
+// which is part of the sum in the softmax. So we apply the mask *before* the softmax. Let m be the largest allowed
+// score:
 //
 //     weight_j = e^{s_j − m} / Σ_k e^{s_k − m}    for allowed keys j; the sum is over the allowed keys k
 //     weight_j = 0                                for all other keys
 //
-// Subtracting m divides the numerator and the denominator by e^m. The weights stay the same, and no power overflows.
+// Subtracting m divides the numerator and the denominator by e^m. So the weights stay the same. And no power
+// overflows, because no exponent is above 0.
 //
 // We call the scores of one query a row. A row without any allowed key gets the weights 0. The formula alone would
 // give 0/0.
 //
 // A mask is a tensor of true and false. In all of Tapestry, true means that the query **may attend** to the key.
-// where(mask, a, b) returns a where the mask is true, and b elsewhere. It ignores the values that it does not
-// return, so these may be NaN.
+// where(mask, a, b) returns a where the mask is true, and b elsewhere. It ignores the values that it does not return,
+// so these may be NaN.
 
 Tensor zero_masked(const Mask& mask, const Tensor& x) { return where(mask, x, scalar(0, x.dtype())); }
 
@@ -64,27 +67,29 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
   kit::check_worked_example(report, "powers", {{e[0], 2.718}, {e[2], 20.086}});
   kit::check_worked_example(report, "masked after", {{a[0], 0.114}, {a[1], 0.042}, {a[0] + a[1], 0.156}});
   kit::check_worked_example(report, "masked before", {{b[0], 0.731}, {b[1], 0.269}});
-  const Mask lengths = ValidLengths{1, 3, 2, 4}.mask(4).reshape({4, 4});
+  const Mask lengths =
+      ValidLengths{1, 3, 2, 4}.mask(4).reshape({4, 4});  // row 0 allows 1 of 4 keys, row 1 allows 3
   const Tensor rows = masked_softmax_by_hand(random_normal({4, 4}, seed, f64), lengths);
   kit::print_rows("weights", rows, 4);
   report.check("exactly 1, 3, 2, 4 weights are not 0", not_zero(rows) == std::vector<Size>{1, 3, 2, 4});
 }
 
 // ---- 2. The masks -----------------------------------------------------------------------------------------
-// A mask broadcasts to the shape of the scores, (…, queries, keys). Masks can be combined:
+// The scores have the shape (…, queries, keys), where … stands for any number of axes in front, such as the batch. A
+// mask broadcasts to this shape. Masks can be combined:
 //
 //     a & b    true where both masks are true
 //     a | b    true where at least one of them is true
 //     !a       true where a is false
 //
 // A *causal* mask lets each query attend to its own position and to the positions before it. If there are fewer
-// queries than keys, the mask is aligned at the bottom right, so the last query may attend to every key.
+// queries than keys, the queries belong to the last positions. So the last query may attend to every key.
 //
 // The picture shows five masks for six positions. A window of 3 allows a query's position and the two positions
 // before it. A prefix of 3 lets every query attend to the first three positions, in addition to the causal mask.
 
 void the_masks(const kit::Options& options) {
-  const Mask length = ValidLengths{4}.mask(6).reshape({1, 6}).expand({6, 6});  // four tokens, then padding
+  const Mask length = ValidLengths{4}.mask(6).reshape({1, 6}).expand({6, 6});  // 4 positions, then padding
   const Mask causal = Mask::causal(6, 6);  // query i attends to keys 0 to i, never to later ones
   const Mask window = Mask::from(6, 6, [](Size i, Size j) { return j <= i && j > i - 3; });
   const Mask prefix = Mask::from(6, 6, [](Size, Size j) { return j < 3; }) | causal;
@@ -93,10 +98,11 @@ void the_masks(const kit::Options& options) {
 }
 
 // ---- 3. Masking the scores is not enough ------------------------------------------------------------------
-// A context is the sum Σ_j α_j v_j, and the weight α_j of padding is 0. But the padding may hold NaN, for example
-// from a logarithm or from memory that was never set.
+// A context is the sum Σ_j α_j v_j, and the weight α_j of padding is 0. So the padding seems to have no effect. But
+// the keys and values of padding may be NaN, for example from a logarithm or from memory that was never set. What
+// happens then?
 
-/// q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v), mask (…, Tq, Tk) → (…, Tq, d_v)
+/// Masks the scores only. q (…, Tq, d), k (…, Tk, d), v (…, Tk, d_v), mask (…, Tq, Tk) → (…, Tq, d_v)
 Tensor masking_scores(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(k.size(-1)));
   return matmul(masked_softmax_by_hand(scores, mask), v);
@@ -105,9 +111,9 @@ Tensor masking_scores(const Tensor& q, const Tensor& k, const Tensor& v, const M
 /// Does the same, but sets keys and values that no query may use, and queries without any allowed key, to 0 first.
 Tensor attend_by_hand(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Tensor pairs = where(mask, scalar(1), scalar(0)), none = scalar(0);
-  const Mask seeing = less(none, sum(pairs, {-1}, Keep::yes));           // (…, Tq, 1)
-  const Mask seen = less(none, sum(transpose(pairs), {-1}, Keep::yes));  // (…, Tk, 1)
-  return masking_scores(zero_masked(seeing, q), zero_masked(seen, k), zero_masked(seen, v), mask);
+  const Mask has_key = less(none, sum(pairs, {-1}, Keep::yes));             // (…, Tq, 1): queries
+  const Mask is_used = less(none, sum(transpose(pairs), {-1}, Keep::yes));  // (…, Tk, 1): keys
+  return masking_scores(zero_masked(has_key, q), zero_masked(is_used, k), zero_masked(is_used, v), mask);
 }
 
 void not_enough(std::uint64_t seed, kit::Report& report) {
@@ -117,35 +123,40 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
       "Which results become NaN?",
       {"no result, because the weights are 0", "the contexts",
        "the contexts and the gradients of the queries"});
-  const Poisoned alone = poison(masking_scores, seed), by_hand = poison(attend_by_hand, seed);
-  report.figure("contexts that are NaN", alone.contexts, "%");
-  report.figure("queries' gradients that are NaN", alone.gradients, "%");
+  const NanEffect scores_only = effect_of_nan(masking_scores, seed),
+                  by_hand = effect_of_nan(attend_by_hand, seed);
+  report.figure("contexts that are NaN", scores_only.contexts, "%");
+  report.figure("queries' gradients that are NaN", scores_only.gradients, "%");
   report.answer(
-      nan, 'c', alone.contexts == 100 && alone.gradients == 100,
+      nan, 'c', scores_only.contexts == 100 && scores_only.gradients == 100,
       "0 · NaN is NaN. A context multiplies the NaN value by the weight 0, and the gradient of a query multiplies "
       "the NaN key by 0.");
-  const bool same = by_hand.moved == 0 && by_hand.gradients == 0;
+  const bool same = by_hand.change == 0 && by_hand.gradients == 0;
   report.check("attend_by_hand(): NaN in the padding changes no bit of the result", same);
   compare_with_nn("attend_by_hand()", attend_by_hand, seed, report);  // with nn/'s Attention{scaled_dot()}
 }
 
 // ---- 4. The clinic: one sound attention, seven broken ones ------------------------------------------------
-// To try broken attentions, we need a task. A string is a row of pairs (key, value). Within one string, a key always
-// has the same value. At each position, the model gets a pair and the key of the *next* pair. It has to answer with
-// the value of the next pair, and may use the pairs up to this position:
+// Some mistakes in an attention are hard to notice. To show this, we train models with broken attentions, so we need
+// a task. A string is a row of pairs (key, value). Within one string, a key always has the same value. At each
+// position, the model gets a pair and the key of the *next* pair. It must answer with the value of the next pair. It
+// may use only the pairs up to this position:
 //
+//     position                  1     2     3     4
 //     pair                     a 3   b 0   a 3   b 0
 //     key of the next pair      b     a     b     …
 //     right answer              –     3     0
 //
-// At the first position, b has not occurred yet. Such positions do not count.
+// At position 2, the model is asked for the value of a. It finds a 3 at position 1, so the answer is 3. At position
+// 1, b has not occurred yet, so the model cannot know the answer. Such positions do not count.
 //
-// Shorter strings are padded. Some strings have no pair at all; then the right answer is "nothing". Note that the
-// right answer is in the input, one position after the question. Only the mask hides it.
+// Note that the right answer is in the input, one position after the question. Only the causal mask hides it. Shorter
+// strings are padded. Some strings have no pair at all. Then the right answer is "nothing".
 //
 // The model has two *heads*: two attentions in parallel, each on its own half of the features of q, k and v.
 //
-// Besides the sound attention, there are seven broken ones, our patients (patients.cpp). Each has one common mistake:
+// One model has a sound attention. Seven models have a broken one. They are our patients (patients.cpp), and each has
+// one common mistake:
 //
 //     1 softmax over the batch    axis 0 instead of −1: the weights add up to 1 over the strings of the batch
 //     2 transposed mask           query i may attend to the keys from i on, instead of the keys up to i
@@ -155,10 +166,13 @@ void not_enough(std::uint64_t seed, kit::Report& report) {
 //     6 divided after product     softmax(q k) v / √d
 //     7 target shifted by one     the attention is sound, but the target is the value of the position's own pair
 //
-// We test each attention in two ways. *As measured*: on fresh strings, in batches, at every position. *In use*: on
-// one string alone, where only the last position asks, so there is no later pair in the input.
+// After training, we test each attention in two ways:
 //
-// (The loss on a progress line is a running mean, in which older steps count less.)
+// - *As measured*: on fresh strings, in batches, at every position, as in training.
+// - *In use*: on one string alone, where only the last position asks. There is no later pair in the input, as in a
+//   program that uses the model.
+//
+// (While a model trains, the progress line shows a running mean of the loss, in which older steps count less.)
 
 void the_clinic(const kit::Options& options, kit::Report& report) {
   const kit::Question low = report.ask(
@@ -167,7 +181,7 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
   const kit::Question useful =
       report.ask("in use", "How many of the other patients give more than 90 % right answers in use, too?",
                  {"all of them, since fresh strings are a fair test", "two of them", "none of them"});
-  const std::vector<Outcome> all = treat(patients(), options);
+  const std::vector<Outcome> all = train_all(patients(), options);
   draw(patients(), all, options);
   report.at_least("0 sound, in use", all[0].in_use, 99, "%");
   report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
@@ -185,8 +199,9 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. The checks that catch them ------------------------------------------------------------------------
-// Each of these seven checks (checks.cpp) works without training. They use three strings, one of them empty. Check i
-// was written for patient i.
+// Can you find these mistakes before you train? Each of these seven checks (checks.cpp) works without training, in
+// milliseconds. They use three strings, one of them empty. Check i was written for patient i. An attention is right
+// if all of this holds:
 //
 //     1 alone       a string gets the same result alone and in a batch
 //     2 no future   the output at position i has a gradient of exactly 0 for all keys and values after i
@@ -201,14 +216,14 @@ void the_checks(const kit::Options& options, kit::Report& report) {
       "−1e9", "In f32 and in f64, e^{−1e9} is exactly 0. Which checks does patient 4 (−1e9 for a mask) fail?",
       {"no check", "the check “empty row” only",
        "the checks “empty row”, “no future”, “padding” and “by head”"});
-  const Caught caught = check_all(patients(), attend_by_hand, options.seed);
-  draw(patients(), caught, options);
+  const FailedChecks failed = check_all(patients(), attend_by_hand, options.seed);
+  draw(patients(), failed, options);
   report.answer(
-      tiny, 'c', caught.table[4] == std::vector<bool>{false, true, true, true, true, false, false},
+      tiny, 'c', failed.table[4] == std::vector<bool>{false, true, true, true, true, false, false},
       "In an empty row, all scores are −1e9, so all weights are equal. The query then averages over padding and "
       "over later positions.");
   report.check("the sound attention passes every check, and each patient fails the check written for it",
-               caught.as_made());
+               failed.each_by_its_check());
 }
 
 // What to remember. A mask is true where a query may attend, and it is applied before the softmax. Keys and values

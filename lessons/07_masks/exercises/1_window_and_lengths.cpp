@@ -1,8 +1,8 @@
 // 7.1 window_and_lengths: A mask for a window and lengths
 // implement, 10 minutes
 //
-// A batch of strings is padded to T tokens. String b has lengths[b] tokens, and the rest is padding. Query i may attend
-// to its own position and to the `window` − 1 tokens before it, but never to padding.
+// A batch of strings is padded to T tokens. String b has lengths[b] tokens (its elements), and the rest is padding.
+// Query i may attend to its own position and to the `window` − 1 tokens before it, but never to padding.
 //
 // Write the mask for scores (B, H, T, T) with H heads. Give it the shape (B, 1, T, T), so that all heads share it. True
 // means "may attend".

@@ -15,7 +15,7 @@
 
 using Attend = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v)>;
 
-bool nobody_reads_the_future(const Attend& attend, const Tensor& q, const Tensor& k, const Tensor& v) {
+bool is_causal(const Attend& attend, const Tensor& q, const Tensor& k, const Tensor& v) {
   //[ about eight lines; slice, concat, max and abs are useful
   //: return not_written_yet();
   const Size last = q.size(0) - 1;
@@ -166,7 +166,7 @@ Attend looks_ahead(double factor) {
 void judge(Judge& judge) {
   const auto says = [&](const Attend& attend, Size tokens = 5) {
     const Tensor q = judge.normal({tokens, 3}), k = judge.normal({tokens, 3}), v = judge.normal({tokens, 2});
-    return nobody_reads_the_future(attend, q, k, v);
+    return is_causal(attend, q, k, v);
   };
   const std::string unseen = ", but your check says that no token reads the future";
   const auto catches = [&](const Attend& attend, const std::string& what) {
@@ -191,8 +191,8 @@ void judge(Judge& judge) {
   });
   judge.claim("catches results that become larger, and results that become smaller", [&] {
     const Tensor q = judge.normal({5, 3}), k = judge.normal({5, 3}), v = judge.normal({5, 2});
-    const bool plus = nobody_reads_the_future(looks_ahead(1), q, k, v);
-    const bool minus = nobody_reads_the_future(looks_ahead(-1), q, k, v);
+    const bool plus = is_causal(looks_ahead(1), q, k, v);
+    const bool minus = is_causal(looks_ahead(-1), q, k, v);
     judge.that(
         plus == minus,
         "here the first token reads something from the last one, and your check notices it only if the "
