@@ -37,16 +37,16 @@ class LearnedFactorScore : public Score {
 };
 
 struct Lookup : Module {
-  Lookup(Size width, double first, const ScoreFactory& score)
-      : as_query{{*this, "as_query"}, kSymbols, width, {}, normal(first)},
-        as_key{{*this, "as_key"}, kSymbols, width, {}, normal(first)},
+  Lookup(Size width, double deviation, const ScoreFactory& score)
+      : as_query{{*this, "as_query"}, kSymbols, width, {}, normal(deviation)},
+        as_key{{*this, "as_key"}, kSymbols, width, {}, normal(deviation)},
         value{{*this, "value"}, kAnswers, kAnswers},
         attention{{*this, "attention"}, score} {}
 
   /// Returns the logits of the answers, (B, answers). They are the context itself.
   Tensor operator()(const Questions& questions) const {
     const Tensor query = unsqueeze(as_query(questions.query), 1);  // (B, 1, d)
-    return squeeze(attention(query, as_key(questions.keys), value(questions.behind)).context, 1);
+    return squeeze(attention(query, as_key(questions.keys), value(questions.answer_of_key)).context, 1);
   }
   /// Returns the scores before the softmax, (B, 1, 10). A score of nn/ has two steps: prepare(keys) and score(query,
   /// prepared, state). The state is for scores that remember earlier steps, which these scores do not.
@@ -82,7 +82,7 @@ void add_groups(Adam& adam, const Lookup& model, double rate) {
 double median_gradient(const Lookup& model, const Questions& questions) {
   Tape tape;
   const Tensor scores = model.scores(questions);
-  const Tensor logits = squeeze(matmul(softmax(scores, -1), model.value(questions.behind)), 1);
+  const Tensor logits = squeeze(matmul(softmax(scores, -1), model.value(questions.answer_of_key)), 1);
   const Tensor losses = cross_entropy(logits, questions.answer, {}) * static_cast<double>(logits.size(0));
   const Tensor gradient = tape.gradients(losses, {scores})[0];
   return median(sqrt(sum(gradient * gradient, {-1, -2})).to_vector());
@@ -91,7 +91,7 @@ double median_gradient(const Lookup& model, const Questions& questions) {
 Outcome train_one(Size width, const Setting& setting, const kit::Options& options) {
   constexpr Size kBatch = 64, kEvery = 20;
   const auto d = static_cast<double>(width);
-  Lookup model(width, std::pow(d, setting.first), setting.score(width));
+  Lookup model(width, std::pow(d, setting.size_power), setting.score(width));
   model.initialise(options.seed);
   Outcome outcome{};
   outcome.first_gradient =
@@ -99,7 +99,7 @@ Outcome train_one(Size width, const Setting& setting, const kit::Options& option
   const Questions watched = draw_questions(500, options.seed, 2);
   const Tensor first_scores = model.scores(watched).detach();
   Adam adam;
-  add_groups(adam, model, std::pow(d, setting.rate));
+  add_groups(adam, model, std::pow(d, setting.rate_power));
   kit::Progress progress(options.steps);
   for (Size step = 1; step <= options.steps; ++step) {
     const Questions questions = draw_questions(kBatch, options.seed, static_cast<std::uint64_t>(100 + step));

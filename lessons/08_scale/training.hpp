@@ -19,8 +19,8 @@ constexpr Size kHidden = 64;  ///< U, the number of hidden units of the additive
 struct Setting {
   std::string name;
   std::function<ScoreFactory(Size width)> score;
-  double first = 0;  ///< Initial queries and keys have the standard deviation d^first.
-  double rate = 0;   ///< Their learning rate is the usual one times d^rate.
+  double size_power = 0;  ///< Initial queries and keys have the standard deviation d^size_power.
+  double rate_power = 0;  ///< Their learning rate is the usual one times d^rate_power.
 };
 
 /// Returns the score e^w q · k, where w is learned and starts at 0.

@@ -47,7 +47,7 @@ TEST_CASE("a key has one value, and is announced before its pair", "[kit]") {
 TEST_CASE("a question's answer stands behind its key", "[kit]") {
   const LookupQuestions drawn = draw_lookup_questions(Random(2, 9), 400, {8, 5, 3});
   const std::vector<std::int64_t> query = drawn.query.to_vector(), keys = drawn.keys.to_vector(),
-                                  behind = drawn.behind.to_vector(), answer = drawn.answer.to_vector();
+                                  behind = drawn.answer_of_key.to_vector(), answer = drawn.answer.to_vector();
   CHECK(drawn.keys.shape() == Dims{400, 5});
   std::set<std::int64_t> asked, answered, places;
   for (std::size_t row = 0; row < 400; ++row) {

@@ -11,15 +11,15 @@
 // std::vector<double>, which std::sort can sort. The judge calls your function with q · k, with and without √d.
 #include "lessons/grader/answer.hpp"
 
-double median_size(const Tensor& scores) {
+double median_jacobian_norm(const Tensor& scores) {
   //[ about eight lines; by the definition, or by the lesson's formula, which rounding can make negative
   //: return not_written_yet();
   const Tensor weights = softmax(scores, -1);                                      // (n, keys)
   const Tensor column = unsqueeze(weights, -1), row = unsqueeze(weights, -2);      // α_i and α_j
   const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);  // (n, keys, keys)
-  std::vector<double> sizes = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
-  std::sort(sizes.begin(), sizes.end());
-  return sizes[sizes.size() / 2];
+  std::vector<double> norms = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
+  std::sort(norms.begin(), norms.end());
+  return norms[norms.size() / 2];
   //]
 }
 
@@ -31,14 +31,14 @@ double median_size(const Tensor& scores) {
 //
 // wrong: You returned the mean. A few rows with extreme norms change the mean, but not the median. Return the norm in
 //   the middle.
-// - return sizes[sizes.size() / 2];
-// + return std::accumulate(sizes.begin(), sizes.end(), 0.0) / static_cast<double>(sizes.size());
+// - return norms[norms.size() / 2];
+// + return std::accumulate(norms.begin(), norms.end(), 0.0) / static_cast<double>(norms.size());
 // wrong: You took the middle row without sorting the norms first.
-// - std::sort(sizes.begin(), sizes.end());
+// - std::sort(norms.begin(), norms.end());
 // +
 // wrong: You returned ‖J‖²: the root is missing.
-// - std::vector<double> sizes = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
-// + std::vector<double> sizes = sum(jacobians * jacobians, {-1, -2}).to_vector();
+// - std::vector<double> norms = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
+// + std::vector<double> norms = sum(jacobians * jacobians, {-1, -2}).to_vector();
 // wrong: You used only the diagonal, α_i (1 − α_i). Raising one score also lowers the weights of the other keys, and
 //   these derivatives are entries of J too.
 // - const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);
@@ -53,9 +53,9 @@ double median_size(const Tensor& scores) {
 //   its root is NaN. The lesson uses maximum(…, 0) before the root.
 // - const Tensor column = unsqueeze(weights, -1), row = unsqueeze(weights, -2);
 // - const Tensor jacobians = column * (eye(scores.size(-1), scores.dtype()) - row);
-// - std::vector<double> sizes = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
+// - std::vector<double> norms = sqrt(sum(jacobians * jacobians, {-1, -2})).to_vector();
 // + const Tensor square = weights * weights, two = sum(square, {-1}), three = sum(square * weights, {-1});
-// + std::vector<double> sizes = sqrt(two - 2 * three + two * two).to_vector();
+// + std::vector<double> norms = sqrt(two - 2 * three + two * two).to_vector();
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -87,17 +87,17 @@ double by_differences(const std::vector<double>& scores) {
 double expected(const Tensor& scores) {
   const std::vector<double> all = scores.to_vector();
   const auto keys = static_cast<std::ptrdiff_t>(scores.size(1));
-  std::vector<double> sizes;
+  std::vector<double> norms;
   for (auto row = all.begin(); row != all.end(); row += keys)
-    sizes.push_back(by_differences(std::vector<double>(row, row + keys)));
-  for (const double size : sizes) {
-    const auto below = std::count_if(sizes.begin(), sizes.end(), [&](double x) { return x < size; });
-    const auto above = std::count_if(sizes.begin(), sizes.end(), [&](double x) { return x > size; });
-    if (2 * below < static_cast<std::ptrdiff_t>(sizes.size()) &&
-        2 * above < static_cast<std::ptrdiff_t>(sizes.size()))
-      return size;
+    norms.push_back(by_differences(std::vector<double>(row, row + keys)));
+  for (const double norm : norms) {
+    const auto below = std::count_if(norms.begin(), norms.end(), [&](double x) { return x < norm; });
+    const auto above = std::count_if(norms.begin(), norms.end(), [&](double x) { return x > norm; });
+    if (2 * below < static_cast<std::ptrdiff_t>(norms.size()) &&
+        2 * above < static_cast<std::ptrdiff_t>(norms.size()))
+      return norm;
   }
-  return sizes.front();  // never reached: one of the norms is in the middle
+  return norms.front();  // never reached: one of the norms is in the middle
 }
 
 }  // namespace
@@ -108,26 +108,26 @@ void judge(Judge& judge) {
     const Tensor scores = tensor({{0, 0}, {0, 5}, {0, 1}}, DType::f64);
     judge.example(
         "the scores 0 0, 0 5 and 0 1: ‖J‖ is largest for equal weights, and small if one weight is nearly 1");
-    judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
+    judge.same(median_jacobian_norm(scores), expected(scores), "the median of ‖J‖", kDifferences);
   });
   judge.claim("works for any scores", [&] {
     judge.each_size({{"half of the rows", 0, 4}, {"keys", 1, 6}}, [&](const Sizes& n) {
       const Tensor scores = 2 * judge.normal({2 * n[0] + 1, n[1]});
-      judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
+      judge.same(median_jacobian_norm(scores), expected(scores), "the median of ‖J‖", kDifferences);
     });
   });
   judge.claim("works where one key has nearly all the weight", [&] {
     for (int lead = 15; lead <= 40; ++lead) {
       judge.example("one row with the scores 0 and " + std::to_string(lead));
       const Tensor scores = tensor({{0, static_cast<double>(lead)}}, DType::f64);
-      judge.same(median_size(scores), expected(scores), "the median of ‖J‖", kDifferences);
+      judge.same(median_jacobian_norm(scores), expected(scores), "the median of ‖J‖", kDifferences);
     }
   });
   judge.claim("shows the effect of √d", [&] {
     const Tensor q = judge.normal({301, 256}), k = judge.normal({10, 256});
     const Tensor scores = matmul(q, transpose(k));
     judge.example("301 queries and ten keys of width 256, standard normal");
-    judge.between(median_size(scores), 0, 0.03, "the median of ‖J‖ without √d");
-    judge.between(median_size(scores / 16), 0.3, 0.4, "the median of ‖J‖ with √d");
+    judge.between(median_jacobian_norm(scores), 0, 0.03, "the median of ‖J‖ without √d");
+    judge.between(median_jacobian_norm(scores / 16), 0.3, 0.4, "the median of ‖J‖ with √d");
   });
 }

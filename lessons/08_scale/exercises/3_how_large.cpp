@@ -11,7 +11,7 @@
 // The judge draws 600 queries and 600 keys, and accepts a difference of 5 % for chance. It computes ‖J‖ with the tape.
 #include "lessons/grader/answer.hpp"
 
-double deviation_of_dot() {
+double deviation_of_scores() {
   //[ the standard deviation of q · k
   //: return not_written_yet();
   return 16;  // 256 products of variance 1: √256
@@ -39,14 +39,14 @@ double deviation_with_d_quadrupled() {
   //]
 }
 
-double size_if_all_are_equal() {
+double norm_for_equal_weights() {
   //[ ‖J‖ if all ten weights are 1/10
   //: return not_written_yet();
   return 0.3;  // ten times (0.1 · 0.9)², ninety times (0.1 · 0.1)²: 0.081 + 0.009 = 0.09
   //]
 }
 
-double size_if_one_has_all() {
+double norm_for_one_hot_weights() {
   //[ ‖J‖ if one weight is 1 and nine are 0
   //: return not_written_yet();
   return 0;  // each product has a factor of 0
@@ -129,7 +129,7 @@ void judge(Judge& judge) {
   constexpr double kChance = 0.05;
   const auto deviation = [](const Tensor& x) { return std::sqrt(var(x).item()); };
   judge.claim("predicts the size of q · k", [&] {
-    judge.predicted(deviation_of_dot(), deviation(dots(judge, 256, 1)), "the standard deviation of q · k",
+    judge.predicted(deviation_of_scores(), deviation(dots(judge, 256, 1)), "the standard deviation of q · k",
                     kChance);
   });
   judge.claim("predicts the result of a division by d", [&] {
@@ -145,11 +145,11 @@ void judge(Judge& judge) {
                     "the standard deviation of q · k / √d for d = 1024", kChance);
   });
   judge.claim("predicts ‖J‖ for equal weights", [&] {
-    judge.predicted(size_if_all_are_equal(), size_of_jacobian(zeros({1, 10}, DType::f64)),
+    judge.predicted(norm_for_equal_weights(), size_of_jacobian(zeros({1, 10}, DType::f64)),
                     "‖J‖ of equal weights");
   });
   judge.claim("predicts ‖J‖ for a single weight of 1", [&] {
     const Tensor sure = 1000 * slice(eye(10, DType::f64), 0, 3, 4);
-    judge.predicted(size_if_one_has_all(), size_of_jacobian(sure), "‖J‖ of one weight of 1");
+    judge.predicted(norm_for_one_hot_weights(), size_of_jacobian(sure), "‖J‖ of one weight of 1");
   });
 }
