@@ -53,12 +53,12 @@ kit::Strings shown_strings(Size count, Size length, const kit::Options& options)
   return kit::draw_strings(kit::Random(options.seed, 2'000'000), count, length, length);
 }
 
-Filmed::Filmed(const kit::Options& options)
+AlignmentRecorder::AlignmentRecorder(const kit::Options& options)
     : strings_(three_strings(options)),
-      film_(series_of(strings_), options.steps, {0, 0.04, 0.06, 0.08, 0.16, 0.4, 1}) {}
+      recorder_(series_of(strings_), options.steps, {0, 0.04, 0.06, 0.08, 0.16, 0.4, 1}) {}
 
-void Filmed::after(Size step, const Reverser& model) {
-  film_.after(step, [&] {
+void AlignmentRecorder::after(Size step, const Reverser& model) {
+  recorder_.after(step, [&] {
     std::vector<std::vector<double>> maps;
     for (const kit::Strings& one : strings_) maps.push_back(alignment_of(model, one));
     return maps;

@@ -12,17 +12,17 @@ kit::Strings shown_strings(Size count, Size length, const kit::Options& options)
 
 /// Records the alignments of three strings, with 8, 14 and 24 letters, at several training steps. The decoder receives
 /// the right letters (teacher forcing), not its own output.
-class Filmed {
+class AlignmentRecorder {
  public:
-  explicit Filmed(const kit::Options& options);
+  explicit AlignmentRecorder(const kit::Options& options);
 
   /// Call this before training, with step 0, and after each training step.
   void after(Size step, const Reverser& model);
-  kit::MapSeries series() const { return film_.series(); }
+  kit::MapSeries series() const { return recorder_.series(); }
 
  private:
   std::vector<kit::Strings> strings_;
-  kit::TrainingRecorder film_;
+  kit::TrainingRecorder recorder_;
 };
 
 }  // namespace tapestry::lesson11

@@ -26,16 +26,17 @@ TranslatorOptions sizes() {
           {.vocabulary = vocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}};
 }
 
-void train(Reverser& model, const std::string& name, Filmed* filmed, const kit::Options& options) {
+void train(Reverser& model, const std::string& name, AlignmentRecorder* recorder,
+           const kit::Options& options) {
   constexpr Size kBatch = 64;
   model.initialise(options.seed);
-  const auto look = [&](Size step) {
-    if (filmed) filmed->after(step, model);
+  const auto record = [&](Size step) {
+    if (recorder) recorder->after(step, model);
   };
-  look(0);
+  record(0);
   kit::train(
       model,
-      {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed, .after_step = look},
+      {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed, .after_step = record},
       [&](kit::Random random) {
         const kit::Strings strings = kit::draw_strings(random, kBatch);
         const kit::Forcing forcing = kit::teacher_forcing(strings.targets);
@@ -70,22 +71,22 @@ kit::GruWeights Step::gru() const { return {cell.weight_ih, cell.weight_hh, cell
 
 double Run::worst() const { return *std::min_element(exact.y.begin(), exact.y.end()); }
 
-Reverser::Reverser(Sees sees_in) : Translator(sizes()), sees(sees_in) {}
+Reverser::Reverser(Memory memory_in) : Translator(sizes()), memory(memory_in) {}
 
 Encoded Reverser::read(const kit::Padded& source) const {
   const Encoded states = encoder(kit::indices(source), kit::valid_lengths(source));
-  if (sees == Sees::all_states) return states;
+  if (memory == Memory::all_states) return states;
   return {unsqueeze(states.code(), 1),
           states.final,
           {}};  // one key and value per string, (B, 1, 64); there is no padding
 }
 
-Run train_and_test(Sees sees, const std::string& name, const kit::Options& options) {
-  Run run{std::make_unique<Reverser>(sees), {name, {}, {}}, {}};
-  if (sees == Sees::all_states) {
-    Filmed filmed(options);
-    train(*run.model, name, &filmed, options);
-    run.alignments = filmed.series();
+Run train_and_test(Memory memory, const std::string& name, const kit::Options& options) {
+  Run run{std::make_unique<Reverser>(memory), {name, {}, {}}, {}};
+  if (memory == Memory::all_states) {
+    AlignmentRecorder recorder(options);
+    train(*run.model, name, &recorder, options);
+    run.alignments = recorder.series();
   } else {
     train(*run.model, name, nullptr, options);
   }
@@ -96,16 +97,16 @@ Run train_and_test(Sees sees, const std::string& name, const kit::Options& optio
   return run;
 }
 
-void draw_lengths(const Run& looking, const Run& squeezed, const kit::Options& options) {
+void draw_lengths(const Run& all_states, const Run& one_vector, const kit::Options& options) {
   kit::Chart chart{"Reversing strings with all encoder states or with one vector",
                    "letters in the string",
                    "exact match in %",
-                   {looking.exact, squeezed.exact},
+                   {all_states.exact, one_vector.exact},
                    {{99, "target"}}};
   kit::show(chart, options.out / "lengths.svg");
 }
 
-Looked watch(const Run& run, const kit::Options& options) {
+AlignmentShares measure_alignments(const Run& run, const kit::Options& options) {
   constexpr Size kShown = 14;
   const kit::Vocabulary letters = kit::alphabet();
   const kit::Strings strings = shown_strings(options.smoke ? 20 : 500, kShown, options);
@@ -114,19 +115,19 @@ Looked watch(const Run& run, const kit::Options& options) {
     sources.push_back(letters.decode(kit::Ids(row, row + kShown)));
   const std::vector<kit::Translation> written =
       kit::translate(*run.model, letters, letters, sources, {.max_length = kShown + 3});
-  Looked looked;
+  AlignmentShares shares;
   double count = 0;
   for (const kit::Translation& one : written)
     for (Size t = 0; t < std::min<Size>(kShown, static_cast<Size>(one.words.size())); ++t) {
       const Size letter = kShown - 1 - t, off = std::abs(kit::looked_at(one, t) - letter);
       count += 1;
-      looked.near += off <= 1;
+      shares.near += off <= 1;
       const std::vector<double>& row = one.alignment[static_cast<std::size_t>(t)];
-      looked.weight_at += row[static_cast<std::size_t>(letter)];
+      shares.weight_at += row[static_cast<std::size_t>(letter)];
       for (Size j = std::max<Size>(0, letter - 1); j <= letter + 1; ++j)
-        looked.weight_near += row[static_cast<std::size_t>(j)];
+        shares.weight_near += row[static_cast<std::size_t>(j)];
     }
-  for (double* share : {&looked.near, &looked.weight_at, &looked.weight_near}) *share *= 100 / count;
+  for (double* share : {&shares.near, &shares.weight_at, &shares.weight_near}) *share *= 100 / count;
 
   fmt::print("  {}\n  → {}\n", kit::join_words(written.front().source),
              kit::join_words(written.front().words));
@@ -134,7 +135,7 @@ Looked watch(const Run& run, const kit::Options& options) {
   map.column_axis = "source letters", map.row_axis = "output letters";
   kit::show(map, options.out / "alignment.svg");
   kit::save(run.alignments, options.out / "alignment_over_training.json");
-  return looked;
+  return shares;
 }
 
 }  // namespace tapestry::lesson11

@@ -36,13 +36,14 @@ constexpr DType f64 = DType::f64;
 //     α       = softmax of the scores over j       the weights; 0 for padding
 //     c       = Σ_j α_j h_j                        the *context*, the weighted average of the values
 //
-// W_q, W_k and v are learned. Why does this model not use a dot product? A dot product needs a query and a key of the
-// same width. The additive score projects both to U numbers, so d_s and d_h may differ.
+// W_q, W_k and v are learned. Why does this model not use the dot product of s and h_j? A dot product needs two
+// vectors of the same width. The additive score projects both to U numbers first, so d_s and d_h may differ. (Lesson
+// 12 compares it with scores made of dot products.)
 //
 // The tanh is necessary. Without it, score_j would be v · W_q s + v · W_k h_j. The first term is the same for every
 // j, and adding the same number to all scores does not change a softmax. So the weights would not depend on the query
-// s. But tanh(a + b) is not a sum of a function of a and a function of b. So the query can change the order of the
-// scores.
+// s at all. With the tanh, the score is no longer a sum of a term for s and a term for h_j. So another query can give
+// another order of the scores.
 //
 // For an example by hand, let U = 2, and let W_q and W_k be identity matrices. The query s, the vector v and two
 // states are:
@@ -61,13 +62,13 @@ constexpr DType f64 = DType::f64;
 // and the encoder states h (B, T, d_h). In the code, the names query (B, 1, U) and keys (B, T, U) mean the projected
 // vectors. In query + keys, broadcasting repeats the query along T, so the query is added to every key.
 
-struct Look {
+struct AttentionParts {
   Tensor scores, weights;  // (B, T)
   Tensor context;          // (B, d_h)
 };
 
-Look look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, const Tensor& w_q,
-               const Tensor& w_k, const Tensor& v) {
+AttentionParts look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, const Tensor& w_q,
+                         const Tensor& w_k, const Tensor& v) {
   const Size batch = h.size(0), time = h.size(1);
   const Tensor query = unsqueeze(matmul(s, transpose(w_q)), 1);  // (B, 1, U)
   const Tensor keys = matmul(h, transpose(w_k));                 // (B, T, U)
@@ -77,12 +78,12 @@ Look look_back(const Tensor& s, const Tensor& h, const ValidLengths& lengths, co
   return {scores, weights, squeeze(matmul(unsqueeze(weights, 1), h), 1)};  // (B, 1, T) · (B, T, d_h)
 }
 
-void one_look(kit::Report& report) {
-  const Tensor same = eye(2, f64);
-  const Look look = look_back(tensor({{1, -1}}, f64), tensor({{{0, 1}, {-1, 2}}}, f64), {2}, same, same,
-                              tensor({2, -1}, f64));
-  const auto score = look.scores.to_vector(), weight = look.weights.to_vector(),
-             read = look.context.to_vector();
+void two_states(kit::Report& report) {
+  const Tensor same = eye(2, f64);  // the identity, so s and h are not changed
+  const AttentionParts result = look_back(tensor({{1, -1}}, f64), tensor({{{0, 1}, {-1, 2}}}, f64), {2}, same,
+                                          same, tensor({2, -1}, f64));
+  const auto score = result.scores.to_vector(), weight = result.weights.to_vector(),
+             context = result.context.to_vector();
   kit::check_worked_example(report, "the two scores",
                             {{std::tanh(1.0), 0.7616}, {score[0], 1.523}, {score[1], -0.762}});
   kit::check_worked_example(report, "weights",
@@ -91,7 +92,7 @@ void one_look(kit::Report& report) {
                              {std::exp(1.523) + std::exp(-0.762), 5.053},
                              {weight[0], 0.908},
                              {weight[1], 0.092}});
-  kit::check_worked_example(report, "the context", {{read[0], -0.092}, {read[1], 1.092}});
+  kit::check_worked_example(report, "the context", {{context[0], -0.092}, {context[1], 1.092}});
 }
 
 // ---- 2. Attend, then step ---------------------------------------------------------------------------------
@@ -117,8 +118,8 @@ struct Weights {
 
 Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const ValidLengths& lengths,
                     const Weights& w) {
-  const Look look = look_back(s, h, lengths, w.w_q, w.w_k, w.v);
-  return kit::gru_step(concat({e, look.context}, -1), s, w.gru);
+  const Tensor context = look_back(s, h, lengths, w.w_q, w.w_k, w.v).context;
+  return kit::gru_step(concat({e, context}, -1), s, w.gru);
 }
 
 // How does the model learn which states it needs? Suppose that a larger weight on h_3 would make the right letter
@@ -126,10 +127,10 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
 // W_q, W_k and v, and also the encoder and the decoder's state s. The training data contains only the letters, and no
 // information about which state to use for which letter.
 //
-// The function one_step() checks the gradients of step_by_hand() with gradcheck (lesson 02). It also compares the
+// The function check_step() checks the gradients of step_by_hand() with gradcheck (lesson 02). It also compares the
 // result and the gradients with those of the layers in nn/.
 
-void one_step(std::uint64_t seed, kit::Report& report) {
+void check_step(std::uint64_t seed, kit::Report& report) {
   Step step(3, 4, 6, 5);  // all four widths differ
   step.initialise(seed, f64);
   const AdditiveScore& score = step.score();
@@ -146,10 +147,10 @@ void one_step(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. All encoder states against one vector -------------------------------------------------------------
-// The task is the same as in lesson 10. The model must write a string of 4 to 24 letters backwards. The alphabet has
+// The task is the same as in lesson 10: the model must write a string of 4 to 24 letters backwards. The alphabet has
 // ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. But
-// nearly every test string of six or more letters is new. So the model can reverse it only if it has learned how to
-// reverse.
+// nearly every test string of six or more letters is new. The model can reverse such a string only if it has learned
+// how to reverse.
 //
 // The encoder is a *bidirectional* GRU. One GRU processes the string from left to right, and another GRU processes it
 // from right to left. The token <end> follows the letters of the source, so the encoder has T = letters + 1 states.
@@ -174,21 +175,21 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
       "one vector", "What is that share if the same network can attend to only one vector of 64 numbers?",
       {"the same share, because both models have equally many weights and train on the same strings",
        "about half of the share with all encoder states", "nearly 0 %"});
-  Run looking = train_and_test(Sees::all_states, "all states", options);
-  const Run squeezed = train_and_test(Sees::one_vector, "one vector", options);
-  draw_lengths(looking, squeezed, options);
-  const double worst = looking.worst();
+  Run all_states = train_and_test(Memory::all_states, "all states", options);
+  const Run one_vector = train_and_test(Memory::one_vector, "one vector", options);
+  draw_lengths(all_states, one_vector, options);
+  const double worst = all_states.worst();
   report.at_least("exact match, lowest of all lengths", worst, 99, "%");
   report.answer(all, 'a', worst >= 99,
                 "The encoder keeps one state per letter, so no single state has to carry the whole string.");
-  report.figure("exact match at length 4, one vector", squeezed.exact.y.front(), "%");
-  report.at_most("exact match at length 24, one vector", squeezed.exact.y.back(), 10, "%");
+  report.figure("exact match at length 4, one vector", one_vector.exact.y.front(), "%");
+  report.at_most("exact match at length 24, one vector", one_vector.exact.y.back(), 10, "%");
   report.answer(
-      one, 'c', squeezed.exact.y.back() <= 10 && squeezed.exact.y.front() > 50,
+      one, 'c', one_vector.exact.y.back() <= 10 && one_vector.exact.y.front() > 50,
       "A softmax over a single score is 1, so the context is the same vector at every letter. This "
       "vector is the bottleneck from lesson 10 again. As lesson 10 shows, more weights hardly help; attending "
       "to all states does.");
-  return looking;
+  return all_states;
 }
 
 // At seed 1, the exact match is:
@@ -233,15 +234,15 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
       "letter for letter", "Nearly every output letter is right. In its row, where is the attention weight?",
       {"all on the source letter that it copies", "a little on every source letter",
        "on the source letter that it copies and on one of the neighbours of that letter"});
-  const Looked looked = watch(run, options);
-  report.at_least("largest weight on the letter or a neighbour", looked.near, 95, "%");
+  const AlignmentShares shares = measure_alignments(run, options);
+  report.at_least("largest weight on the letter or a neighbour", shares.near, 95, "%");
   report.answer(
-      shape, 'b', looked.near >= 95,
+      shape, 'b', shares.near >= 95,
       "The first output letter is the last source letter. The model has learned this from the loss alone.");
-  report.figure("weight on the letter itself", looked.weight_at, "%");
-  report.figure("weight on the letter and its two neighbours", looked.weight_near, "%");
+  report.figure("weight on the letter itself", shares.weight_at, "%");
+  report.figure("weight on the letter and its two neighbours", shares.weight_near, "%");
   report.answer(
-      exact, 'c', looked.weight_at > 30 && looked.weight_at < 95 && looked.weight_near > 80,
+      exact, 'c', shares.weight_at > 30 && shares.weight_at < 95 && shares.weight_near > 80,
       "The encoder states at neighbouring letters contain this letter too, so the decoder can also get it from "
       "them. So a weight tells you which encoder state was used. It doesn't prove which letter was copied.");
 }
@@ -267,13 +268,13 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("The additive score by hand");
-  one_look(report);
+  two_states(report);
   report.section("Attend, then step");
-  one_step(options.seed, report);
+  check_step(options.seed, report);
   report.section("All encoder states against one vector");
-  const Run looking = all_against_one(options, report);
+  const Run all_states = all_against_one(options, report);
   report.section("Reading the alignment");
-  alignment(looking, options, report);
+  alignment(all_states, options, report);
 }
 }  // namespace
 
