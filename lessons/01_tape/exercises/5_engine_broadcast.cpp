@@ -6,20 +6,20 @@
 // (2, 3) + (1) all have the shape (2, 3). The backward pass sums: an element that was repeated gets the sum of the
 // gradients of all its copies.
 //
-// Write places(from, to). For each element of an array of shape `to`, in order, it returns the index of the element of
-// an array of shape `from` that is copied there. places({3}, {2, 3}) is {0, 1, 2, 0, 1, 2}, and places({2, 1}, {2, 3})
-// is {0, 0, 0, 1, 1, 1}.
+// Write source_indices(from, to). For each element of an array of shape `to`, in order, it returns the index of the
+// element of an array of shape `from` that is copied there. For example, source_indices({3}, {2, 3}) is
+// {0, 1, 2, 0, 1, 2}, and source_indices({2, 1}, {2, 3}) is {0, 0, 0, 1, 1, 1}.
 //
-// Then write spread(), which repeats the elements, and fold(), which sums their gradients. Each is a single loop.
+// Then write broadcast_to(), which repeats the elements, and sum_to(), which sums their gradients. Each is one loop.
 #include "engine/tape.hpp"
 #include "lessons/grader/answer.hpp"
 
 namespace engine {
 
-inline std::vector<std::size_t> places(const std::vector<int>& from, const std::vector<int>& to) {
+inline std::vector<std::size_t> source_indices(const std::vector<int>& from, const std::vector<int>& to) {
   std::vector<std::size_t> all(filled(to, 0).data.size());
   const std::size_t missing = to.size() - from.size();  // the number of axes in front that only `to` has
-  //[ places, about ten lines
+  //[ source_indices, about ten lines
   //: return not_written_yet();
   for (std::size_t i = 0; i < all.size(); ++i) {
     std::size_t rest = i, step = 1;  // step: the distance of two neighbours along this axis in `from`
@@ -36,8 +36,8 @@ inline std::vector<std::size_t> places(const std::vector<int>& from, const std::
 }
 
 /// Repeats x until it has the given shape.
-inline Array spread(const Array& x, const std::vector<int>& shape) {
-  const std::vector<std::size_t> from = places(x.shape, shape);
+inline Array broadcast_to(const Array& x, const std::vector<int>& shape) {
+  const std::vector<std::size_t> from = source_indices(x.shape, shape);
   Array y = filled(shape, 0);
   //[ one loop
   //: not_written_yet();
@@ -46,9 +46,9 @@ inline Array spread(const Array& x, const std::vector<int>& shape) {
   return y;
 }
 
-/// Undoes spread() for gradients: sums the gradient of spread(x) to the shape of x.
-inline Array fold(const Array& gradient, const std::vector<int>& shape) {
-  const std::vector<std::size_t> to = places(shape, gradient.shape);
+/// Undoes broadcast_to() for gradients: sums the gradient of broadcast_to(x) to the shape of x.
+inline Array sum_to(const Array& gradient, const std::vector<int>& shape) {
+  const std::vector<std::size_t> to = source_indices(shape, gradient.shape);
   Array x = filled(shape, 0);
   //[ one loop
   //: not_written_yet();
@@ -57,17 +57,17 @@ inline Array fold(const Array& gradient, const std::vector<int>& shape) {
   return x;
 }
 
-inline Value spread(const Value& x, const std::vector<int>& shape) {
+inline Value broadcast_to(const Value& x, const std::vector<int>& shape) {
   if (x.array().shape == shape) return x;
   const std::vector<int> was = x.array().shape;
-  return x.tape->record(spread(x.array(), shape), {x},
-                        [was](const Array& gradient) { return std::vector{fold(gradient, was)}; });
+  return x.tape->record(broadcast_to(x.array(), shape), {x},
+                        [was](const Array& gradient) { return std::vector{sum_to(gradient, was)}; });
 }
 /// Sums x to the given shape. From (2, 3) to (2, 1), it sums each row.
 inline Value sum_to(const Value& x, const std::vector<int>& shape) {
   const std::vector<int> was = x.array().shape;
-  return x.tape->record(fold(x.array(), shape), {x},
-                        [was](const Array& gradient) { return std::vector{spread(gradient, was)}; });
+  return x.tape->record(sum_to(x.array(), shape), {x},
+                        [was](const Array& gradient) { return std::vector{broadcast_to(gradient, was)}; });
 }
 
 /// Returns the shape to which both shapes broadcast.
@@ -83,11 +83,11 @@ inline std::vector<int> common(const std::vector<int>& a, const std::vector<int>
 
 inline Value operator+(const Value& a, const Value& b) {
   const std::vector<int> shape = common(a.array().shape, b.array().shape);
-  return add(spread(a, shape), spread(b, shape));
+  return add(broadcast_to(a, shape), broadcast_to(b, shape));
 }
 inline Value operator*(const Value& a, const Value& b) {
   const std::vector<int> shape = common(a.array().shape, b.array().shape);
-  return multiply(spread(a, shape), spread(b, shape));
+  return multiply(broadcast_to(a, shape), broadcast_to(b, shape));
 }
 inline Value operator*(const Value& a, double b) { return a * a.tape->leaf({{1}, {b}}); }
 inline Value operator-(const Value& a, const Value& b) { return a + b * -1.0; }
@@ -99,22 +99,22 @@ inline Value operator-(const Value& a, const Value& b) { return a + b * -1.0; }
 // hint: Go through the axes of `to` from the last one to axis `missing`. The index along an axis is rest % size. Then
 //   rest becomes rest / size. Each index moves ____ elements in `from`, or none if the axis has size 1 in `from`.
 // hint: `step` starts at 1 and is multiplied by the size in `from` after each axis. Where that size is more than 1,
-//   all[i] += index · step. spread copies x.data[from[i]], and fold adds to x.data[to[i]].
+//   all[i] += index · step. broadcast_to copies x.data[from[i]], and sum_to adds to x.data[to[i]].
 //
-// wrong: fold keeps only one gradient of each element. A bias that is added to two rows changes both rows. How must its
-//   two gradients be combined?
+// wrong: sum_to keeps only one gradient of each element. A bias that is added to two rows changes both rows. How must
+//   its two gradients be combined?
 // - for (std::size_t i = 0; i < to.size(); ++i) x.data[to[i]] += gradient.data[i];
 // + for (std::size_t i = 0; i < to.size(); ++i) x.data[to[i]] = gradient.data[i];
 // wrong: You also use the index along an axis of size 1, so the result leaves its row. Such an axis has only index 0.
-//   Try places({2, 1}, {2, 3}).
+//   Try source_indices({2, 1}, {2, 3}).
 // - if (size > 1) all[i] += index * step;
 // + all[i] += index * step;
 // wrong: You use a step of 1 for every axis. In an array of shape (2, 3), the next element of a column is three
-//   elements away. Try places({2, 3}, {2, 3}).
+//   elements away. Try source_indices({2, 3}, {2, 3}).
 // - step *= size;
 // + step *= 1;
 // wrong: You multiply the step by the size in `to`. The step is a distance in `from`, which may be smaller. Try
-//   places({2, 1}, {2, 3}), where the second row of `from` is one element away.
+//   source_indices({2, 1}, {2, 3}), where the second row of `from` is one element away.
 // - step *= size;
 // + step *= static_cast<std::size_t>(to[axis]);
 
@@ -125,22 +125,22 @@ void judge(Judge& judge) {
   using engine::Tape, engine::Value;
   const auto found = [&](const std::vector<int>& from, const std::vector<int>& to,
                          const std::vector<double>& expected, const std::string& name) {
-    const std::vector<std::size_t> all = engine::places(from, to);
+    const std::vector<std::size_t> all = engine::source_indices(from, to);
     judge.same(std::vector<double>(all.begin(), all.end()), expected, name);
   };
   judge.claim("finds the index of each element", [&] {
-    found({2, 3}, {2, 3}, {0, 1, 2, 3, 4, 5}, "places({2, 3}, {2, 3})");
-    found({2, 1}, {2, 3}, {0, 0, 0, 1, 1, 1}, "places({2, 1}, {2, 3})");
-    found({3}, {2, 3}, {0, 1, 2, 0, 1, 2}, "places({3}, {2, 3})");
-    found({1, 2}, {2, 2, 2}, {0, 1, 0, 1, 0, 1, 0, 1}, "places({1, 2}, {2, 2, 2})");
-    found({2, 1, 2}, {2, 2, 2}, {0, 1, 0, 1, 2, 3, 2, 3}, "places({2, 1, 2}, {2, 2, 2})");
+    found({2, 3}, {2, 3}, {0, 1, 2, 3, 4, 5}, "source_indices({2, 3}, {2, 3})");
+    found({2, 1}, {2, 3}, {0, 0, 0, 1, 1, 1}, "source_indices({2, 1}, {2, 3})");
+    found({3}, {2, 3}, {0, 1, 2, 0, 1, 2}, "source_indices({3}, {2, 3})");
+    found({1, 2}, {2, 2, 2}, {0, 1, 0, 1, 0, 1, 0, 1}, "source_indices({1, 2}, {2, 2, 2})");
+    found({2, 1, 2}, {2, 2, 2}, {0, 1, 0, 1, 2, 3, 2, 3}, "source_indices({2, 1, 2}, {2, 2, 2})");
   });
   judge.claim("repeats elements, and sums their gradients", [&] {
     judge.example("x = (1, 2) repeated to three rows");
-    judge.same(engine::spread(engine::Array{{2}, {1, 2}}, {3, 2}).data, {1, 2, 1, 2, 1, 2},
-               "spread(x, {3, 2})");
-    judge.same(engine::fold(engine::Array{{3, 2}, {1, 2, 3, 4, 5, 6}}, {2}).data, {9, 12},
-               "fold of ((1, 2), (3, 4), (5, 6)) to {2}");
+    judge.same(engine::broadcast_to(engine::Array{{2}, {1, 2}}, {3, 2}).data, {1, 2, 1, 2, 1, 2},
+               "broadcast_to(x, {3, 2})");
+    judge.same(engine::sum_to(engine::Array{{3, 2}, {1, 2, 3, 4, 5, 6}}, {2}).data, {9, 12},
+               "sum_to of ((1, 2), (3, 4), (5, 6)) to {2}");
   });
   judge.claim("computes the same values and gradients as Tapestry for shapes that broadcast", [&] {
     judge.each_size({{"blocks", 1, 2}, {"rows", 1, 3}, {"columns", 1, 4}, {"variant", 0, 4, Range::choice}},

@@ -7,7 +7,7 @@
 //
 // Write the rule. The chapter derives it for two matrices: y_ij = Σ_l a_il b_lj, so the gradient of a_il is
 // Σ_j (∂L/∂y_ij) ____, where L is the loss. Use product(), so that the rule works for batches, too. If one matrix was
-// multiplied by every matrix of a batch, its gradient is a sum over the batch. fold() from exercise 1.5 computes it.
+// multiplied by every matrix of a batch, its gradient is a sum over the batch. sum_to() from exercise 1.5 computes it.
 #include "engine/broadcast.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -63,7 +63,7 @@ inline Value matmul(const Value& x, const Value& y) {
     //: return not_written_yet();
     const Array of_a = product(gradient, b, Transposed::no, Transposed::yes);  // Σ_j g_ij b_lj: (n, m) (m, k)
     const Array of_b = product(a, gradient, Transposed::yes);  // Σ_i a_il g_ij: (k, n) (n, m)
-    return {fold(of_a, a.shape), fold(of_b, b.shape)};
+    return {sum_to(of_a, a.shape), sum_to(of_b, b.shape)};
     //]
   };
   return x.tape->record(product(a, b), {x, y}, rule);
@@ -81,7 +81,7 @@ inline Value transpose(const Value& x) {
 // hint: ∂L/∂a_il = Σ_j g_ij b_lj. The sum is over the last index of both g and b, so one of them must be transposed.
 //   ∂L/∂b_lj = Σ_i a_il g_ij is a sum over the first index of both a and g.
 // hint: The shapes leave one choice. The gradient of a is (n, k), computed from g (n, m) and b (k, m). Try n = 1,
-//   k = 2, m = 3 on paper. At the end: return {fold(…, a.shape), fold(…, b.shape)}.
+//   k = 2, m = 3 on paper. At the end: return {sum_to(…, a.shape), sum_to(…, b.shape)}.
 //
 // wrong: The factors for the gradient of b are in the wrong order. gᵀ a is the transpose of the right gradient, and has
 //   the right shape only if k = m. In Σ_i a_il g_ij, the index l comes first.
@@ -93,11 +93,11 @@ inline Value transpose(const Value& x) {
 // + const Array of_a = product(gradient, b);
 // wrong: If b is multiplied by every matrix of a batch, of_b has batch axes, and b has none. b changes every product of
 //   the batch. How must the gradients from the batch be combined? (See exercise 1.5.)
-// - return {fold(of_a, a.shape), fold(of_b, b.shape)};
+// - return {sum_to(of_a, a.shape), sum_to(of_b, b.shape)};
 // + return {of_a, of_b};
-// wrong: If a is multiplied by every matrix b of a batch, of_a has batch axes, too. Use fold() for both gradients.
-// - return {fold(of_a, a.shape), fold(of_b, b.shape)};
-// + return {of_a, fold(of_b, b.shape)};
+// wrong: If a is multiplied by every matrix b of a batch, of_a has batch axes, too. Use sum_to() for both gradients.
+// - return {sum_to(of_a, a.shape), sum_to(of_b, b.shape)};
+// + return {of_a, sum_to(of_b, b.shape)};
 
 //= judge
 #include "lessons/grader/judge/engine.hpp"
