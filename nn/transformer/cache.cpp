@@ -134,6 +134,12 @@ void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
   length_ += added;
 }
 
+void KeyValueCache::go_back(Mark mark) {
+  length_ = mark.length;
+  state_ = std::move(mark.state);
+  if (length_ == 0) keys_ = values_ = data_ = Tensor();  // the next tokens may have another shape
+}
+
 void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
   detail::check_no_tape();
   Size last = length - 1;

@@ -37,6 +37,15 @@ class KeyValueCache {
   void set_state(std::vector<Tensor> state, Size added);
   /// Returns the state; empty before the first token.
   const std::vector<Tensor>& state() const { return state_; }
+  /// The parts of a cache that append() and set_state() change.
+  struct Mark {
+    Size length;                // filled positions
+    std::vector<Tensor> state;  // as state()
+  };
+  /// Returns where the cache is now, for go_back().
+  Mark mark() const { return {length_, state_}; }
+  /// Undoes each append() and set_state() since mark().
+  void go_back(Mark mark);
   /// Keeps the first `length` positions, then those in `more`, in this order, and forgets all others. Views change
   /// with it. Throws unless length ≤ more[0] < more[1] < … < length(), and if a state of constant size would
   /// have to forget.

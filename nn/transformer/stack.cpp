@@ -42,8 +42,15 @@ Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
     fail("[stack{}] the cache must have one layer for each block, got {} blocks and {} layers; use cache()",
          in_quotes(), blocks.size(), cache.layers.size());
-  for (Size i = 0; i < blocks.size(); ++i)
-    x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i), mask, positions);
+  std::vector<KeyValueCache::Mark> before;
+  for (const KeyValueCache& layer : cache.layers) before.push_back(layer.mark());
+  try {
+    for (Size i = 0; i < blocks.size(); ++i)
+      x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i), mask, positions);
+  } catch (...) {
+    for (std::size_t i = 0; i < before.size(); ++i) cache.layers[i].go_back(std::move(before[i]));
+    throw;
+  }
   return norm ? (*norm)(x) : x;
 }
 

@@ -31,7 +31,7 @@ class TransformerStack : public Module {
   /// attend_to(), or none.
   Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const PreparedKV> memories = {}) const;
   /// Same, for tokens that follow those in the cache. The mask is for these queries and all keys so far, and
-  /// `positions` are those of all these keys, as in TransformerBlock.
+  /// `positions` are those of all these keys, as in TransformerBlock. A call that throws leaves the cache as it was.
   Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {},
                     const Mask& mask = {}, const std::vector<Size>& positions = {}) const;
 

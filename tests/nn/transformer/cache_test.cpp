@@ -100,3 +100,44 @@ TEST_CASE("keep_rows gives each row its source, whichever rows change places, in
   for (const Size wrong : {-1, 2})
     CHECK_THROWS_WITH(cache.keep_rows({0, wrong}), ContainsSubstring("kept rows must be from 0 to 1"));
 }
+
+TEST_CASE("a call that throws leaves the cache as it was") {
+  LanguageModel model({.vocabulary = 9, .layers = 2, .block = {.width = 8, .heads = 2}});
+  ready(model);
+  StackCache cache = model.cache(2);
+  const Mask misfit = Mask::causal(5, 7);
+  CHECK_THROWS(model(text({1, 2}), cache, misfit));
+  CHECK(cache.length() == 0);
+  model(Indices({1, 2, 3, 4, 5, 6}, {2, 3}), cache);  // another batch than in the call that threw
+  CHECK_THROWS(model(Indices({7, 8}, {2, 1}), cache, misfit));
+  CHECK(cache.length() == 3);
+  // The second layer throws after the first has stored its keys.
+  const KeyValueCache second = cache.layers[1];
+  cache.layers[1] = KeyValueCache(4);
+  cache.layers[1].append(zeros({2, 2, 3, 1}, DType::f64), zeros({2, 2, 3, 1}, DType::f64));
+  CHECK_THROWS_WITH(model(Indices({7, 8}, {2, 1}), cache), ContainsSubstring("[cache]"));
+  cache.layers[1] = second;
+  const Tensor whole = model(Indices({1, 2, 3, 7, 4, 5, 6, 8}, {2, 4}));
+  CHECK(max(abs(model(Indices({7, 8}, {2, 1}), cache) - slice(whole, 1, 3, 4))).item() < 1e-12);
+}
+
+TEST_CASE("a cache goes back to a mark: its length, its state, and its shape if it was empty") {
+  KeyValueCache cache(2);
+  KeyValueCache::Mark mark = cache.mark();
+  const Tensor x = random_normal({1, 2, 3, 5}, 1), wider = random_normal({2, 2, 1, 7}, 1);
+  cache.append(x, x);
+  cache.go_back(mark);
+  cache.append(wider, wider);
+  mark = cache.mark();
+  cache.append(wider, wider);
+  cache.go_back(mark);
+  CHECK(equal_bits(cache.values(), wider));
+
+  KeyValueCache constant(1);
+  constant.set_state({x}, 3);
+  mark = constant.mark();
+  constant.set_state({wider}, 1);
+  constant.go_back(mark);
+  CHECK(constant.length() == 3);
+  CHECK(equal_bits(constant.state().at(0), x));
+}
