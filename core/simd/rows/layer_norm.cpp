@@ -1,9 +1,11 @@
 // Layer norm over rows, forward and backward. See rows.hpp.
 //
 // Forward reads a row three times (mean, variance, result), backward twice, all but the first from the L1 cache; the
-// next rows are prefetched meanwhile. Several rows go through each pass together: they share the loads of gamma and
-// beta, and the long latencies at the ends of rows overlap. The sums for gamma and beta are kept per group of rows and
-// added in the order of the groups.
+// next rows are prefetched meanwhile. Forward spreads its prefetches over two passes, since many at once make its loads
+// wait. Backward prefetches whole rows at once: spread out, its prefetches come too late and it takes up to twice as
+// long. Several rows go through each pass together: they share the loads of gamma and beta, and the long latencies at
+// the ends of rows overlap. The sums for gamma and beta are kept per group of rows and added in the order of the
+// groups.
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -67,6 +69,7 @@ struct Forward {
 template <Size K, class T>
 void forward_rows(const Forward<T>& f, Size first) {
   const Size n = f.x.columns;
+  const Size next_x = K * f.x.stride, next_y = K * f.y.stride;  // from a row to its place in the next group
   const T *x[K], *const gamma = f.gamma, *const beta = f.beta;
   T* y[K];
   T mean[K], factor[K];
@@ -75,13 +78,10 @@ void forward_rows(const Forward<T>& f, Size first) {
     y[k] = f.y.row(first + k);
   }
   sums_of(n, mean, [&](Size k, Size i, auto part) { return load(x[k] + i, part); });
-  for (Size k = 0; k < K; ++k) {
-    prefetch_row(f.x, first + k, K);
-    prefetch_row(f.y, first + k, K);
-  }
   for (Size k = 0; k < K; ++k) f.mean[first + k] = mean[k] /= static_cast<T>(n);
   sums_of(n, factor, [&](Size k, Size i, auto part) {
     const Lanes<T> d = load(x[k] + i, part, mean[k]) - mean[k];
+    prefetch(x[k] + i + next_x);
     return d * d;
   });
   for (Size k = 0; k < K; ++k)
@@ -93,6 +93,7 @@ void forward_rows(const Forward<T>& f, Size first) {
 #pragma GCC unroll 4
       for (Size k = 0; k < K; ++k) {
         store(y[k] + i, fma(normal(k, i, part), weight, shift), part);
+        prefetch(y[k] + i + next_y);
       }
     });
   else
@@ -102,6 +103,7 @@ void forward_rows(const Forward<T>& f, Size first) {
         if (gamma) value = value * load(gamma + i, part);
         if (beta) value = value + load(beta + i, part);
         store(y[k] + i, value, part);
+        prefetch(y[k] + i + next_y);
       }
     });
 }
