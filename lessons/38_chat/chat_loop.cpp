@@ -11,7 +11,6 @@
 #include "lessons/kit/program/terminal.hpp"
 #include "lessons/kit/text/line_reader.hpp"
 #include "lessons/kit/text/utf8.hpp"
-#include "nn/text/utf8_stream.hpp"
 
 namespace tapestry::lesson38 {
 namespace {
@@ -52,9 +51,11 @@ void show_prompt() {
 
 }  // namespace
 
-Conversation::Conversation(const ChatModel& model, const ChatSettings& settings, Print print, Stop stop)
+Conversation::Conversation(const ChatModel& model, const ChatSettings& settings, Print print, Print note,
+                           Stop stop)
     : settings_(settings),
       print_(std::move(print)),
+      note_(std::move(note)),
       stop_(std::move(stop)),
       session_(model),
       format_(chat_template_of(model.file)),
@@ -96,16 +97,15 @@ std::optional<Ids> Conversation::next_ids(const std::string& message) {
     ids = chat_ids(tokenizer, format_.render(kept));
   }
   if (!fits(0, ids)) {
-    print_(fmt::format(
-        "(The message was not sent: with its system message it has {} tokens, and at most {} of the "
-        "context's {} are for messages. Send a shorter one.)\n",
+    note_(fmt::format(
+        "The message was not sent: with its system message it has {} tokens, and at most {} of the context's {} are "
+        "for messages. Send a shorter one.",
         ids.size(), context - for_answer, context));
     return std::nullopt;
   }
   if (dropped > 0)
-    print_(fmt::format(
-        "(The conversation is longer than the context of {} tokens, so the model forgets {}. /reset "
-        "starts a new one.)\n",
+    note_(fmt::format(
+        "The conversation is longer than the context of {} tokens, so the model forgets {}. /reset starts a new one.",
         context,
         dropped == 1 ? "the oldest message and its answer"
                      : fmt::format("the {} oldest messages and their answers", dropped)));
@@ -115,22 +115,32 @@ std::optional<Ids> Conversation::next_ids(const std::string& message) {
 }
 
 void Conversation::say(const std::string& message) {
+  for (bool more = begin(message); more;) more = write_token();
+}
+
+bool Conversation::begin(const std::string& message) {
   const std::optional<Ids> ids = next_ids(message);
-  if (!ids) return;
+  if (!ids) return false;
+  writer_.emplace(session_, *ids, format_, sampler_, settings_.most);
+  characters_ = {};
+  return true;
+}
+
+bool Conversation::write_token() {
   const ByteLevelBpe& tokenizer = session_.model().tokenizer;
-  Utf8Stream characters;
   bool stopped = false;
-  const Answer answer = write_answer(session_, *ids, format_, sampler_, settings_.most, [&](std::int64_t id) {
-    print_(safe_text(characters.push(tokenizer.bytes(id))));
+  const bool more = writer_->next([&](std::int64_t id) {
+    print_(safe_text(characters_.push(tokenizer.bytes(id))));
     return !(stopped = stop_());
   });
-  print_(safe_text(characters.finish()) + "\n");
-  if (stopped) print_("(stopped)\n");
+  if (more) return true;
+  const Answer& answer = writer_->answer();
+  print_(safe_text(characters_.finish()) + "\n");
+  if (stopped) note_("stopped");
   if (answer.full)
-    print_(
-        fmt::format("(The context of {} tokens is full, so the answer is cut.)\n", session_.model().context));
+    note_(fmt::format("The context of {} tokens is full, so the answer is cut.", session_.model().context));
   else if (!answer.ended && !stopped)
-    print_(fmt::format("(The answer is cut after {} tokens; --max allows more.)\n", settings_.most));
+    note_(fmt::format("The answer is cut after {} tokens; --max allows more.", settings_.most));
   Ids written = answer.ids;
   unread_.clear();
   if (answer.ended)
@@ -139,6 +149,13 @@ void Conversation::say(const std::string& message) {
     unread_ = {answer.ids.back()};
   if (const auto end = tokenizer.id(format_.end())) unread_.push_back(*end);
   messages_.push_back({"assistant", tokenizer.decode(written)});
+  return false;
+}
+
+void Conversation::change(const ChatSettings& settings) {
+  settings_.most = settings.most;
+  settings_.sampling = settings.sampling;
+  sampler_ = Sampler(settings.sampling);
 }
 
 bool Conversation::handle(const std::string& line) {
@@ -146,9 +163,9 @@ bool Conversation::handle(const std::string& line) {
   if (text == "/quit") return false;
   if (text == "/reset") {
     reset();
-    print_("(The conversation starts anew.)\n");
+    note_("The conversation starts anew.");
   } else if (is_command(text)) {
-    print_(fmt::format("({} is not a command; the commands are /reset and /quit.)\n", kit::printable(text)));
+    note_(fmt::format("{} is not a command; the commands are /reset and /quit.", kit::printable(text)));
   } else if (!text.empty()) {
     say(line);
   }
@@ -163,7 +180,8 @@ void chat_on_terminal(const ChatSettings& settings) {
     fmt::print("{}", text);
     std::fflush(stdout);
   };
-  Conversation conversation(model, settings, print, [] { return interrupted != 0; });
+  const auto note = [&](std::string_view text) { print(fmt::format("({})\n", text)); };
+  Conversation conversation(model, settings, print, note, [] { return interrupted != 0; });
   if (interactive)
     print(
         "Each line is a message. /reset starts a new conversation, /quit ends the program, Ctrl-C stops an "
@@ -176,7 +194,7 @@ void chat_on_terminal(const ChatSettings& settings) {
       line = input.next();
     } catch (const kit::UsageError& error) {  // such as a pasted byte that is not UTF-8
       if (!interactive) throw;
-      print(fmt::format("({})\n", kit::printable(error.what())));
+      note(kit::printable(error.what()));
       continue;
     }
     if (!line) break;

@@ -15,7 +15,10 @@
 namespace tapestry::lesson38 {
 
 ChatModel read_chat_model(const fs::path& path, QuantisedArithmetic arithmetic, Size context) {
-  Gguf file = read_gguf(path);
+  return chat_model_of(read_gguf(path), arithmetic, context);
+}
+
+ChatModel chat_model_of(Gguf file, QuantisedArithmetic arithmetic, Size context) {
   Llama llama(file, {.arithmetic = arithmetic});
   ByteLevelBpe tokenizer = tokenizer_of(file);
   const Size longest = llama.sizes().context;
@@ -64,21 +67,34 @@ std::int64_t Sampler::draw(const Tensor& logits) {
   return top.indices.to_vector()[from.ids[drawn]];
 }
 
+AnswerWriter::AnswerWriter(Session& session, Ids prompt, const ChatTemplate& format, Sampler& sampler,
+                           Size most)
+    : session_(&session),
+      sampler_(&sampler),
+      unread_(std::move(prompt)),
+      most_(most),
+      end_(session.model().tokenizer.id(format.end())) {}
+
+bool AnswerWriter::ends(std::int64_t id) const {
+  return id == end_ || id == session_->model().file.get<std::int64_t>("tokenizer.ggml.eos_token_id", -1);
+}
+
+bool AnswerWriter::next(const OnToken& on_token) {
+  const std::int64_t id = sampler_->draw(session_->read(unread_));
+  unread_ = {id};
+  answer_.ids.push_back(id);
+  answer_.ended = ends(id);
+  if (answer_.ended || !on_token(id) || static_cast<Size>(answer_.ids.size()) >= most_) return false;
+  answer_.full = session_->room() < 2;
+  return !answer_.full;
+}
+
 Answer write_answer(Session& session, const Ids& prompt, const ChatTemplate& format, Sampler& sampler,
-                    Size most, const std::function<bool(std::int64_t id)>& on_token) {
-  const ChatModel& model = session.model();
-  const auto end = model.tokenizer.id(format.end());
-  const std::int64_t other_end = model.file.get<std::int64_t>("tokenizer.ggml.eos_token_id", -1);
-  Answer answer;
-  for (Tensor logits = session.read(prompt);; logits = session.read({answer.ids.back()})) {
-    const std::int64_t id = sampler.draw(logits);
-    answer.ids.push_back(id);
-    answer.ended = id == end || id == other_end;
-    if (answer.ended || !on_token(id) || static_cast<Size>(answer.ids.size()) >= most) break;
-    answer.full = session.room() < 2;
-    if (answer.full) break;
+                    Size most, const OnToken& on_token) {
+  AnswerWriter writer(session, prompt, format, sampler, most);
+  while (writer.next(on_token)) {
   }
-  return answer;
+  return writer.answer();
 }
 
 std::string safe_text(std::string_view text) {

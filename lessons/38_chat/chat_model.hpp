@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,6 +30,8 @@ struct ChatModel {
 /// Reads a GGUF file. `context` limits the number of tokens; 0 takes the model's own limit. Throws Error, with the
 /// path, for files and architectures that the library cannot run.
 ChatModel read_chat_model(const fs::path& path, QuantisedArithmetic arithmetic, Size context = 0);
+/// As read_chat_model(), for a file that has been read.
+ChatModel chat_model_of(Gguf file, QuantisedArithmetic arithmetic, Size context = 0);
 /// Returns the path of the tiny model of this lesson, in any working directory.
 fs::path tiny_model();
 
@@ -80,11 +83,34 @@ struct Answer {
   bool full = false;   ///< the context was full
 };
 
-/// Reads `prompt` and writes an answer of at most `most` tokens. `on_token` gets each token except the end; if it
-/// returns false, the answer stops. The last of the answer's ids is not in the session's cache. One token of room is
+/// Receives each token of an answer except the end. If it returns false, the answer stops.
+using OnToken = std::function<bool(std::int64_t id)>;
+
+/// Writes an answer token by token. The last of the answer's ids is not in the session's cache. One token of room is
 /// kept for the end token.
+class AnswerWriter {
+ public:
+  /// Writes an answer to `prompt` of at most `most` tokens. Session and sampler must outlive the writer.
+  AnswerWriter(Session& session, Ids prompt, const ChatTemplate& format, Sampler& sampler, Size most);
+  /// Draws the next token, and reads the prompt before the first one. Returns true if more tokens follow.
+  bool next(const OnToken& on_token);
+  /// The answer so far.
+  const Answer& answer() const { return answer_; }
+
+ private:
+  bool ends(std::int64_t id) const;
+
+  Session* session_;
+  Sampler* sampler_;
+  Ids unread_;
+  Size most_;
+  std::optional<std::int64_t> end_;  // of the chat template
+  Answer answer_;
+};
+
+/// Writes a whole answer with AnswerWriter.
 Answer write_answer(Session& session, const Ids& prompt, const ChatTemplate& format, Sampler& sampler,
-                    Size most, const std::function<bool(std::int64_t id)>& on_token);
+                    Size most, const OnToken& on_token);
 
 /// Returns `text` with its line ends and tabs, and without any other character that could control a terminal.
 std::string safe_text(std::string_view text);

@@ -30,6 +30,7 @@ struct Heard {
   Heard(const ChatModel& model, const ChatSettings& settings)
       : chat(
             model, settings, [this](std::string_view text) { output += text; },
+            [this](std::string_view text) { output += "(" + std::string(text) + ")\n"; },
             [this] { return stop_after > 0 && --stop_after == 0; }) {}
 
   std::string output;
@@ -81,6 +82,45 @@ TEST_CASE("a chat keeps its history in the cache", "[lesson38]") {
     CHECK(heard.chat.messages().back().content == model.tokenizer.decode(second));
     CHECK(heard.chat.messages().size() == 5);
   }
+}
+
+TEST_CASE("an answer in steps is that of say(), and options can change between messages", "[lesson38]") {
+  const ChatModel model = tiny();
+  ChatSettings settings = greedy_settings(40);
+  Heard whole(model, settings), steps(model, settings);
+  whole.chat.say("What is attention?");
+  REQUIRE(steps.chat.begin("What is attention?"));
+  int count = 1;
+  std::size_t before = 0;
+  for (; steps.chat.write_token(); ++count) {
+    CHECK(steps.output.size() >= before);  // each token is printed at once
+    CHECK(steps.chat.messages().size() == 2);
+    before = steps.output.size();
+  }
+  CHECK(count > 10);
+  CHECK(steps.output == whole.output);
+  CHECK(steps.chat.messages().back().content == whole.chat.messages().back().content);
+  CHECK_FALSE(steps.chat.begin(std::string(5000, 'x')));
+  CHECK_THAT(steps.output, ContainsSubstring("(The message was not sent"));
+
+  settings.most = 3;
+  settings.sampling = {.temperature = 50, .seed = 5};
+  whole.chat.change(settings);
+  whole.output.clear();
+  whole.chat.say("Why?");
+  CHECK_THAT(whole.output, ContainsSubstring("cut after 3 tokens"));
+  const std::string sampled = whole.output;
+  const auto again = [&](std::uint64_t seed) {
+    Heard other(model, greedy_settings(40));
+    other.chat.say("What is attention?");
+    settings.sampling.seed = seed;
+    other.chat.change(settings);
+    other.output.clear();
+    other.chat.say("Why?");
+    return other.output;
+  };
+  CHECK(again(5) == sampled);  // draws start anew
+  CHECK(again(6) != sampled);
 }
 
 TEST_CASE("a conversation beyond the context loses its oldest messages", "[lesson38]") {
