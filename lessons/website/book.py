@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from website import fonts, gallery, guide, live, names, plays, practise, reference, searched, svg, trained
+from website import chat, fonts, gallery, guide, live, names, plays, practise, reference, searched, svg, trained
 from website.code import Code, indents
 from website.figures import SHADES, Figures
 from website.lesson_page import LessonPage
@@ -17,7 +17,7 @@ from website.reference_pages import ReferencePages
 PARTS = re.compile(r"^\| \*\*([IVX]+)\*\* \| \*\*(.+?)\*\* \|", re.M)
 DARK_HEAT = [(32, 37, 44), (30, 60, 88), (34, 92, 138), (58, 134, 186), (122, 184, 222), (214, 236, 250)]
 DARK_SIGNED = [(255, 205, 150), (222, 140, 60), (128, 76, 28), (32, 37, 44), (34, 92, 138), (88, 160, 210), (214, 236, 250)]
-STYLES = ("type.css", "page.css", "code.css", "figure.css", "reference.css", "live.css")
+STYLES = ("type.css", "page.css", "code.css", "figure.css", "reference.css", "live.css", "chat.css")
 HERE = Path(__file__).resolve().parent
 
 
@@ -182,6 +182,7 @@ class Book:
                 shutil.copy(path, target / path.name)
         self.live.copy([page.live for page in self.pages if page.live], self.out)
         trained.copy([page.trained for page in self.pages if page.trained], self.modules, self.out)
+        chat.copy(next((page.chat for page in self.pages if page.chat), None), self.root, self.modules, self.out)
         self.practise.copy(self.out)
         zone = self.root / "lessons/15_translate/zone.svg"
         if zone.exists():

@@ -3,7 +3,7 @@ import re
 from html import escape
 
 from website import code as cpp
-from website import exercises, plays, printed, runs, series, source, trained
+from website import chat, exercises, plays, printed, runs, series, source, trained
 
 TARGETS = ('<div class="wide" tabindex="0" role="group" aria-label="Targets"><table class="targets">{}<tbody>{}</tbody>'
            "</table></div>")
@@ -24,6 +24,7 @@ class LessonPage:
         self.change = bool(self.live) and book.practise.changeable(folder)
         self.named = set()  # blocks that the reader can change
         self.trained = trained.of(folder, book.modules, self.live, self.run)
+        self.chat = chat.of(folder, book.live)
         self.play = plays.html(self.lesson.number, self.run, book.prose)
         self.questions = 0
 
@@ -172,6 +173,7 @@ class LessonPage:
         """Returns [(anchor, name)] of the interactive parts of this page, without its questions."""
         found = [(f"play-{self.lesson.number}", self.play[3])] if self.play else []
         found += [("trained", self.trained.answers.heading)] if self.trained else []
+        found += [("chat", "Talk to a model")] if self.chat and self.chat.bytes else []
         return found + ([("here", "Run the whole lesson")] if self.live else [])
 
     # ---- the rest of the page

@@ -61,16 +61,22 @@ class Live:
     def of(self, folder):
         """Returns a lesson's module, or None if there is none or the lesson's source is newer than the module."""
         slug = folder.name
-        files = [self.modules / slug / name for name in ("lesson.js", "lesson.wasm")]
-        if slug not in self.listed or not all(file.exists() for file in files):
-            return None
-        sources = [path.stat().st_mtime for path in folder.iterdir() if path.suffix in (".cpp", ".hpp")]
-        if files[1].stat().st_mtime < max(sources):
-            self.stale.append(slug)
+        size = self.size_of(folder, "lesson", folder.glob("*.?pp")) if slug in self.listed else 0
+        if not size:
             return None
         self.here.append(slug)
         program = (folder / "lesson.cpp").read_text()
-        return LiveLesson(slug, self.listed[slug], steps(program), knobs(program), sum(f.stat().st_size for f in files))
+        return LiveLesson(slug, self.listed[slug], steps(program), knobs(program), size)
+
+    def size_of(self, folder, program, sources):
+        """Returns the bytes of a program of a lesson, or 0 if it is missing or older than its sources."""
+        files = [self.modules / folder.name / f"{program}{suffix}" for suffix in (".js", ".wasm")]
+        if not all(file.exists() for file in files):
+            return 0
+        if files[1].stat().st_mtime < max(path.stat().st_mtime for path in sources):
+            self.stale.append(folder.name)
+            return 0
+        return sum(file.stat().st_size for file in files)
 
     def summary(self, pages):
         """Returns the text that the command prints after the path of the book."""
@@ -100,8 +106,13 @@ def steps(program):
 
 
 def knobs(program):
-    """Returns the options that a lesson adds to its command line, with their ranges."""
-    found, program = [], program[program.index("int main"):]
+    """Returns the options that a lesson's main program adds to its command line, with their ranges."""
+    return knobs_in(program[program.index("int main"):])
+
+
+def knobs_in(program):
+    """Returns the options that a text of C++ adds to a command line, if the text also has their defaults."""
+    found = []
     for name, variable, says, rest in ADD.findall(program):
         start = re.search(rf"\b{variable.split('.')[-1]} = \"?([\w.]+)", program)
         if not start:

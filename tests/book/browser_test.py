@@ -9,6 +9,7 @@ from website.pdf import BROWSER, FLAGS
 
 from book.answers import Answers
 from book.change import Change
+from book.chat import Chat
 from book.counts import Counts
 from book.live import LiveLessons
 from book.lookup import Lookup
@@ -37,20 +38,21 @@ def run(root, out, rest):
         answers, pages, picked, counts = Answers(*about), Pages(*about), Picked(*about), Counts(*about)
         practise, files = Practise(*about), PractiseFiles(*about)
         lookup, live, models, recorded = Lookup(*about), LiveLessons(*about), Trained(*about), Recorded(*about)
-        change = Change(*about)
+        change, chat = Change(*about), Chat(*about)
         widgets = [answers.search, answers.questions, answers.heatmaps, answers.regression_weights, answers.other_plays, picked.gallery,
                    picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
                    counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
                    answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page,
                    practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks,
-                   Predictions(*about).predictions, files.stored_answers, files.exported_answers, change.change_page]
+                   Predictions(*about).predictions, files.stored_answers, files.exported_answers, change.change_page,
+                   chat.chat_page]
         parts = widgets + [pages.every_page]
         wanted = [name for name in rest if name != "--all" and not name.isdigit()]
         if "widgets" in wanted:
             wanted += [part.__name__ for part in widgets]
         live.numbers = [name for name in rest if name.isdigit()]
         for part in parts + [pages.printed, models.trained_models, live.live_lessons, Write(*about).write_exercises,
-                             Surroundings(*about).bad_surroundings, change.change_lessons]:
+                             Surroundings(*about).bad_surroundings, change.change_lessons, chat.chat_lesson]:
             if part.__name__ not in wanted if wanted else part not in parts and not everything:
                 continue
             started = time.monotonic()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from website.book import Book
 from website.code import Code, declared_here, indents, signature_of, split
-from website import check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
+from website import chat, check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
 from website.formula import formula
 from website.pencil import Pencil, is_formula, links
 from website.prose import Prose
@@ -436,6 +436,22 @@ class LiveLessons(unittest.TestCase):
                 self.assertIsNone(trained.of(folder, modules, None))
                 self.assertEqual(trained.of(folder, modules, module).words, list(stand_ins.WORDS))
         self.assertIsNone(trained.of(ROOT / "lessons/05_pooling", modules, module))
+
+    def test_chat(self):
+        """Options with the defaults of the command line; no chat without its program, or with one that is older than its sources."""
+        with tempfile.TemporaryDirectory() as work:
+            modules, lesson = Path(work), ROOT / "lessons/38_chat"
+            have = lambda: chat.of(lesson, live.Live(ROOT, modules))
+            self.assertEqual([(k.name, k.start, k.least, k.most, k.whole) for k in have().knobs],
+                             [("temperature", "0.7", "0", "100", False), ("top-k", "40", "0", "1000000", True),
+                              ("top-p", "0.95", "1e-6", "1", False), ("max", "512", "1", "1000000", True)])
+            self.assertIsNone(chat.of(ROOT / "lessons/05_pooling", live.Live(ROOT, modules)))
+            self.assertEqual(have().bytes, 0)
+            stand_ins.make(ROOT, modules)
+            self.assertGreater(have().bytes, (lesson / chat.TINY).stat().st_size)
+            old = (lesson / "page/chat_page.cpp").stat().st_mtime - 1
+            os.utime(modules / chat.SLUG / "chat.wasm", (old, old))
+            self.assertEqual(have().bytes, 0)
 
 
 if __name__ == "__main__":

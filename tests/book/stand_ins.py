@@ -1,10 +1,10 @@
-"""Modules for the lessons that run in their pages where there is no compiler for WebAssembly, stand_in.js, and weights
-for the models that answer there."""
+"""Modules for the lessons that run in their pages where there is no compiler for WebAssembly, stand_in.js, weights for the
+models that answer there, and the program of lesson 38's chat, chat_stand_in.js."""
 import json
 import shutil
 import struct
 
-from website import trained
+from website import chat, trained
 from website.live import listed
 
 NAME = "stand-in"  # what such a module has in it, and no other
@@ -19,6 +19,9 @@ def make(root, folder):
         (folder / slug / "lesson.wasm").write_bytes(b"\0asm\1\0\0\0")
         if slug[:2] in trained.ANSWERS:
             (folder / slug / trained.NAME).write_bytes(weights())
+    (folder / chat.SLUG).mkdir()
+    shutil.copy(root / "tests/book/chat_stand_in.js", folder / chat.SLUG / "chat.js")
+    (folder / chat.SLUG / "chat.wasm").write_bytes(b"\0asm\1\0\0\0")
     return folder
 
 
