@@ -55,7 +55,7 @@ constexpr DType f64 = DType::f64;
 // Self-attention takes five matrix products: three for the roles, one for the scores and one for the outputs.
 // In these products, each token is a row, as in lesson 06.
 
-struct Roles {
+struct Projections {
   Tensor w_q, w_k, w_v;  // (d_k, d), (d_k, d), (d_v, d)
 };
 
@@ -68,16 +68,16 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   return matmul(softmax(scores_of(q, k), -1), v);
 }
 
-Tensor self_attention(const Tensor& a, const Roles& roles) {
-  return scaled_dot_product_attention(matmul(a, transpose(roles.w_q)), matmul(a, transpose(roles.w_k)),
-                                      matmul(a, transpose(roles.w_v)));
+Tensor self_attention(const Tensor& a, const Projections& weights) {
+  return scaled_dot_product_attention(matmul(a, transpose(weights.w_q)), matmul(a, transpose(weights.w_k)),
+                                      matmul(a, transpose(weights.w_v)));
 }
 
 // W_Q, W_K and W_V *project* a token into its three roles, so they are called *projections*. The simplest
 // self-attention has no projections: the vector of a token is its query, key and value at the same time. In
 // code, this layer is scaled_dot_product_attention(a, a, a). It has no weights to learn.
 
-Roles example_weights() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye(2, f64)}; }
+Projections example_weights() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye(2, f64)}; }
 
 void two_words(std::uint64_t seed, kit::Report& report) {
   const Tensor b = self_attention(eye(2, f64), example_weights());
