@@ -1,6 +1,6 @@
 // 33 vision: attend to places and channels
 //
-// 20 minutes to read, 40 seconds to run. Needs lesson 11 (attend, then step), 17 (positions) and 07 (masks).
+// 20 minutes to read, 75 seconds to run. Needs lesson 11 (attend, then step), 17 (positions) and 07 (masks).
 // Afterwards you can use a picture as the input of any attention in this course, gate its channels, and build a
 // captioner, a model that describes pictures. You can also find out which parts of a picture it needs, by covering
 // them.

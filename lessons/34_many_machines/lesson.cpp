@@ -1,6 +1,6 @@
 // 34 many_machines: the same step on many machines
 //
-// 25 minutes to read, a minute to run. Needs lesson 20 (the model that sorts) and 03 (optimisers). Afterwards
+// 25 minutes to read, 20 seconds to run. Needs lesson 20 (the model that sorts) and 03 (optimisers). Afterwards
 // you can train a model on any number of machines, estimate the speed-up before you rent them, and resume a
 // training run after a machine was lost.
 //
