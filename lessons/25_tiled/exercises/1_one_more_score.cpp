@@ -18,7 +18,7 @@ struct OnlineSoftmax {
   std::vector<double> weighted;  // the size of a value; zeros at the start
 };
 
-void add(OnlineSoftmax& state, double s, const std::vector<double>& v) {
+void add_score(OnlineSoftmax& state, double s, const std::vector<double>& v) {
   //[ four to six lines
   //: static_cast<void>(state), static_cast<void>(s), static_cast<void>(v);
   //: static_cast<void>(static_cast<double>(not_written_yet()));
@@ -41,8 +41,8 @@ void add(OnlineSoftmax& state, double s, const std::vector<double>& v) {
 // - const double rescale = std::exp(state.top - new_top), weight = std::exp(s - new_top);
 // + const double rescale = 1, weight = std::exp(s - new_top);
 // wrong: You multiply the sum by rescale, but not the weighted values. Both are sums over the same terms.
-// - state.weighted[i] = state.weighted[i] * rescale + weight * v[i];
-// + state.weighted[i] = state.weighted[i] + weight * v[i];
+// - for (std::size_t i = 0; i < v.size(); ++i) state.weighted[i] = state.weighted[i] * rescale + weight * v[i];
+// + for (std::size_t i = 0; i < v.size(); ++i) state.weighted[i] = state.weighted[i] + weight * v[i];
 // wrong: You multiply the weighted values by rescale, but not the sum. Both are sums over the same terms.
 // - state.sum = state.sum * rescale + weight;
 // + state.sum = state.sum + weight;
@@ -85,7 +85,7 @@ std::vector<double> one_by_one(const std::vector<double>& scores,
                                const std::vector<std::vector<double>>& values) {
   OnlineSoftmax state;
   state.weighted.assign(values.front().size(), 0.0);
-  for (std::size_t j = 0; j < scores.size(); ++j) add(state, scores[j], values[j]);
+  for (std::size_t j = 0; j < scores.size(); ++j) add_score(state, scores[j], values[j]);
   for (double& x : state.weighted) x /= state.sum;
   return state.weighted;
 }
@@ -99,7 +99,7 @@ void judge(Judge& judge) {
     judge.same(one_by_one({2, 5}, values), at_once({2, 5}, values), "the average");
     OnlineSoftmax state;
     state.weighted = {0};
-    add(state, 2, {10}), add(state, 5, {20});
+    add_score(state, 2, {10}), add_score(state, 5, {20});
     judge.same(state.top, 5, "the top after 2 and 5");
     judge.same(state.sum, 1 + std::exp(-3.0), "the sum after 2 and 5");
   });
