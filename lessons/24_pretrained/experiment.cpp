@@ -10,6 +10,7 @@
 #include "core/core.hpp"
 #include "lessons/24_pretrained/lesson24.hpp"
 #include "lessons/kit/check/agreement.hpp"
+#include "lessons/kit/program/project_file.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
 #include "lessons/kit/translation/grammar_corpus.hpp"
 #include "nn/attention/weight_recorder.hpp"
@@ -119,8 +120,7 @@ void show_head(const Reader& reader, const std::string& text, const kit::Options
 }  // namespace
 
 Theirs tiny_model() {
-  fs::path folder = kit::project_folder() / "lessons/24_pretrained/tiny";
-  if (!fs::exists(folder)) folder = fs::path(__FILE__).parent_path() / "tiny";
+  const fs::path folder = kit::project_file("lessons/24_pretrained/tiny");
   return {folder, folder / "reference.safetensors"};
 }
 

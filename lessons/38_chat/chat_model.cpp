@@ -9,7 +9,7 @@
 #include "core/ops/views.hpp"
 #include "core/tensor/error.hpp"
 #include "core/tensor/random.hpp"
-#include "lessons/kit/program/options.hpp"
+#include "lessons/kit/program/project_file.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::lesson38 {
@@ -26,11 +26,7 @@ ChatModel chat_model_of(Gguf file, QuantisedArithmetic arithmetic, Size context)
           context == 0 ? longest : std::min(context, longest)};
 }
 
-fs::path tiny_model() {
-  const fs::path file = "lessons/38_chat/tiny/tiny.gguf";
-  const fs::path in_project = kit::project_folder() / file;
-  return fs::exists(in_project) ? in_project : fs::path(__FILE__).parent_path() / "tiny/tiny.gguf";
-}
+fs::path tiny_model() { return kit::project_file("lessons/38_chat/tiny/tiny.gguf"); }
 
 Session::Session(const ChatModel& model) : model_(&model), cache_(model.llama.cache()) {}
 
