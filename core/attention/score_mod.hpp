@@ -13,6 +13,14 @@
 
 namespace tapestry {
 
+namespace detail {
+/// A LearnedScoreMod of nn, which this folder does not know.
+template <class T>
+concept LearnedOption = requires(T& option) {
+  option.parameters, option.make;
+};
+}  // namespace detail
+
 /// A function of the scores, applied before the softmax and built by score_mod(). Copies share its tensors.
 class ScoreMod {
  public:
@@ -36,8 +44,7 @@ class ScoreMod {
       : form_(std::move(form)), learned_(std::move(learned)), constants_(std::move(constants)) {}
 
   /// Fails to compile: a layer's option takes a LearnedScoreMod, whose parameters each layer creates.
-  template <class Option>
-  requires requires(Option& option) { option.parameters, option.make; }
+  template <detail::LearnedOption Option>
   operator Option() const {
     static_assert(
         sizeof(Option) == 0,
