@@ -72,6 +72,7 @@ class Surroundings(Write):
         self.trial.check("an open page checks after its cache was emptied", kind == "right", f"{kind}: {words}")
         page.close()
         page, section = self.open_editor(context, exercise)
+        section.locator(".numbers", has_text="loads the compiler").wait_for()
         told = section.locator(".numbers").inner_text()
         self.trial.check("a page opened later tells the download again", re.match(r"The first check loads the compiler \(\d+ MB, once\)", told), told)
         kind, words = self.verdict(page, section, exercise["solution"])

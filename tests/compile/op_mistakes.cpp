@@ -9,7 +9,7 @@
 using namespace tapestry;
 
 /// Looks like a layer to gradcheck and checkpoint.
-struct Layer {
+struct LayerLike {
   Tensor operator()(const Tensor& x) const;
   std::vector<Tensor> parameters() const;
 };
@@ -35,13 +35,13 @@ Tensor without_line(const Tensor& x) {
   return op<"own">(x.detach(), wrt(x, [](const Tensor& dy) { return dy; }));
 }
 // error 5: gradcheck([&](const Tensor& x) { return layer(x); }, x, layer.parameters())
-bool checks_layer(const Layer& layer, const Tensor& x) { return gradcheck(layer, x).ok(); }
+bool checks_layer(const LayerLike& layer, const Tensor& x) { return gradcheck(layer, x).ok(); }
 // error 6: gradcheck: f must take up to eight (const Tensor& x, ...), or one std::vector<Tensor>, and return a Tensor
 bool checks_nothing(const Tensor& x) {
   return gradcheck([](const Tensor& a) { static_cast<void>(a * 2); }, x).ok();
 }
 // error 7: checkpoint([&](const Tensor& x) { return layer(x); }, x)
-Tensor checkpointed_layer(const Layer& layer, const Tensor& x) { return checkpoint(layer, x); }
+Tensor checkpointed_layer(const LayerLike& layer, const Tensor& x) { return checkpoint(layer, x); }
 // error 8: checkpoint: f must take the arguments that follow it and return a Tensor
 Tensor one_argument_left_out(const Tensor& x) {
   return checkpoint([](const Tensor& a, const Tensor& b) { return a * b; }, x);
@@ -54,11 +54,11 @@ Tensor own(const Tensor& x, const Tensor& w, CallSite at) {
                      return std::array{dy, dy};
                    }));
 }
-bool checks(const Layer& layer, const Tensor& x) {
+bool checks(const LayerLike& layer, const Tensor& x) {
   return gradcheck([&](const Tensor& a) { return layer(a); }, x, layer.parameters()).ok() &&
          gradcheck([](const std::vector<Tensor>& all) { return all[0] * all[1]; }, {x, x}).ok();
 }
-Tensor checkpointed(const Layer& layer, const Tensor& x) {
+Tensor checkpointed(const LayerLike& layer, const Tensor& x) {
   return checkpoint([](const Tensor& a, const Tensor& b) { return a * b; }, x,
                     checkpoint([&](const Tensor& a) { return layer(a); }, x));
 }

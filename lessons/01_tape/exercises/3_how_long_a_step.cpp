@@ -134,16 +134,14 @@ double on_the_parabola(double rate, int steps) {
 void judge(Judge& judge) {
   constexpr double kExactly = 1e-6;
   judge.claim("predicts w after one step with η = 0.25", [&] {
-    judge.predicted(w_after_one_step(), on_the_parabola(0.25, 1), "w after one step with η = 0.25",
-                    kExactly);
+    judge.predicted(w_after_one_step(), on_the_parabola(0.25, 1), "w after one step with η = 0.25", kExactly);
   });
   judge.claim("predicts w after eleven steps with η = 1", [&] {
     judge.predicted(w_after_eleven_steps(), on_the_parabola(1, 11), "w after eleven steps with η = 1",
                     kExactly);
   });
   judge.claim("predicts w after two steps with η = 1.1", [&] {
-    judge.predicted(w_after_two_steps(), on_the_parabola(1.1, 2), "w after two steps with η = 1.1",
-                    kExactly);
+    judge.predicted(w_after_two_steps(), on_the_parabola(1.1, 2), "w after two steps with η = 1.1", kExactly);
   });
   judge.claim("predicts which learning rates converge for the line", [&] {
     const Tensor x = tensor({1, 2, 3}, DType::f64), y = zeros({3}, DType::f64);

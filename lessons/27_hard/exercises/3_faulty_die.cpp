@@ -15,7 +15,8 @@ Indices draw(const Tensor& scores, const Tensor& u) {
   //: const Tensor chances = softmax(scores, -1);
   //: return argmax(chances + noise);
   const Tensor noise = 0.0 - log(0.0 - log(u));
-  return argmax(scores + noise);  // not on the probabilities: the scores are their logarithms, up to a constant
+  // Not on the probabilities: the scores are their logarithms, up to a constant.
+  return argmax(scores + noise);
   //]
 }
 

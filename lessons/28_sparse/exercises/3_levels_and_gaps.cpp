@@ -37,7 +37,8 @@ double gap_of_five() {
 double gradient_of_the_second() {
   //[ w = (0.5, 0.3, 0.2, 0, 0), g = (0, 1, 0, 0, 5)
   //: return not_written_yet();
-  return 1 - 1.0 / 3;  // minus the mean of g over the three keys of the support; the 5 is for a key outside it
+  // Minus the mean of g over the three keys of the support. The 5 is for a key outside it.
+  return 1 - 1.0 / 3;
   //]
 }
 

@@ -28,7 +28,7 @@ Pulls pulls(const Tensor& gate, const Tensor& logits, const Tensor& scores, cons
   const Tensor wrote = p * sum(right * vocabulary, {-1}, Keep::yes);
   const Tensor copied = (1.0 - p) * sum(here * weights, {-1}, Keep::yes), all = wrote + copied;
   return {p - wrote / all,  // p should be the proportion of P that was written
-          wrote / all * vocabulary - p * right * vocabulary / all,     // cross-entropy's, times this proportion
+          wrote / all * vocabulary - p * right * vocabulary / all,  // cross-entropy's, times this proportion
           copied / all * weights - (1.0 - p) * here * weights / all};  // the same for the copied part
   //]
 }

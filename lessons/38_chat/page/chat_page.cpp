@@ -85,9 +85,8 @@ EMSCRIPTEN_KEEPALIVE bool chat_reserve(double size) {
   return attempt([&] {
     void* room = size < kLargest ? std::malloc(static_cast<std::size_t>(size) + 1) : nullptr;
     if (!room)
-      fail(
-          "a page has at most 4 GB of memory, got a file of {:.1f} GB; use a smaller one, or a terminal",
-          size / 1e9);
+      fail("a page has at most 4 GB of memory, got a file of {:.1f} GB; use a smaller one, or a terminal",
+           size / 1e9);
     page().file = {static_cast<std::byte*>(room), std::free};
     page().size = static_cast<std::size_t>(size);
     return true;
@@ -107,9 +106,8 @@ EMSCRIPTEN_KEEPALIVE bool chat_append(double count) {
 EMSCRIPTEN_KEEPALIVE bool chat_open(double count) {
   return attempt([&] {
     const Page& from = page();
-    page().model.emplace(
-        chat_model_of(parse_gguf({from.file.get(), from.have}, taken(count), from.file),
-                      from.settings.arithmetic_of(false)));
+    page().model.emplace(chat_model_of(parse_gguf({from.file.get(), from.have}, taken(count), from.file),
+                                       from.settings.arithmetic_of(false)));
     chat_template_of(from.model->file);  // refuses a model that is not for chats
     return true;
   });
