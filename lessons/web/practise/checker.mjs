@@ -1,6 +1,6 @@
 // Checks an answer in the page: compiles it in one worker, runs its judge in another, and asks the grader for a verdict.
 import {LESSON} from './change_link.mjs';
-import {Downloads} from './download.mjs';
+import {AGAIN, Downloads, get} from './download.mjs';
 
 const STOPPED = {kind: 'stopped', right: [], fault: null, reason: null, line: 0, sentence: '', printed: '', score: null, unit: ''};
 
@@ -23,10 +23,8 @@ export class Checker {
 
   /// Returns a promise of manifest.json.
   manifest() {
-    this.loaded ??= fetch(new URL('manifest.json', this.base)).then((response) => {
-      if (!response.ok) throw new Error(`the compiler is missing at ${this.base} (HTTP ${response.status})`);
-      return response.json();
-    }).catch((error) => { this.loaded = null; throw error; });
+    this.loaded ??= get(new URL('manifest.json', this.base), 'the list of its files').then((response) => response.json())
+        .catch((error) => { this.loaded = null; throw error; });
     return this.loaded;
   }
 
@@ -53,7 +51,7 @@ export class Checker {
     const worker = this.worker;
     this.compiling = true;
     return new Promise((resolve, reject) => {
-      worker.onerror = (event) => reject(new Error(event.message || 'the compiler could not be loaded'));
+      worker.onerror = (event) => reject(new Error(event.message || `the compiler could not be downloaded; ${AGAIN}`));
       worker.onmessage = ({data}) => {
         if (data.type !== 'progress') this.compiling = false;
         if (data.type === 'progress') onProgress(data);

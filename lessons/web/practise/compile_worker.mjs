@@ -7,7 +7,7 @@
 //
 // In between it posts {type: 'progress', phase, done, total}, and {type: 'failure', check, message} if it cannot go on.
 import {LESSON, linkLesson, textsOf} from './change_link.mjs';
-import {Downloads} from './download.mjs';
+import {AGAIN, Downloads} from './download.mjs';
 import {ask} from './host.mjs';
 import {Toolchain} from './toolchain.mjs';
 
@@ -38,7 +38,8 @@ async function start({base, manifest}) {
   };
   const grader = file('page_grader.wasm').then((bytes) => WebAssembly.compile(bytes));
   const loads = Promise.all([grader, file('answer.pch'), file('base.o')]);
-  const {runLLVM} = await import(new URL('clang/bundle.mjs', base).href);
+  const {runLLVM} = await import(new URL('clang/bundle.mjs', base).href)
+      .catch(() => { throw new Error(`the compiler could not be downloaded; ${AGAIN}`); });
   await runLLVM(null); // loads the compiler
   await loads;
   self.postMessage({type: 'progress', phase: 'start', done: 0, total: 0});

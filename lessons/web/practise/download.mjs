@@ -3,7 +3,16 @@
 import {Decompress} from 'fzstd';
 
 const CACHE = 'tapestry-practise-'; // then the version of the toolchain
-const AGAIN = 'look at your connection to the network, and check again';
+
+/// The end of a sentence about something that could not be downloaded.
+export const AGAIN = 'look at your connection to the network, and check again';
+
+/// Returns a promise of the response. Rejects with a sentence that names the file if there is none, or if it is an error.
+export async function get(url, name) {
+  const response = await fetch(url).catch(() => { throw new Error(`${name} could not be downloaded; ${AGAIN}`); });
+  if (!response.ok) throw new Error(`${url} could not be loaded (HTTP ${response.status})`);
+  return response;
+}
 
 /// Returns a transformation from compressed bytes to those of the file.
 function decompression() {
@@ -75,8 +84,7 @@ export class Downloads {
     const cache = await this.cache(), url = this.url(name), {bytes} = this.manifest.files[name];
     const kept = cache && await cache.match(url);
     if (kept) return kept.body;
-    const response = await fetch(url).catch(() => { throw new Error(`${name} could not be downloaded; ${AGAIN}`); });
-    if (!response.ok) throw new Error(`${url} could not be loaded (HTTP ${response.status})`);
+    const response = await get(url, name);
     const counted = received(response.body, bytes, onBytes, `${name} was not downloaded to its end; ${AGAIN}`);
     const content = counted.pipeThrough(decompression());
     if (!cache) return content;
