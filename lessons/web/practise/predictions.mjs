@@ -25,7 +25,7 @@ export class Predictions {
   constructor({ id, onWrite, onCheck }) {
     Object.assign(this, { id, onWrite, onCheck });
     this.fields = [];
-    this.list = element("div", { className: "fields" });
+    this.list = element("div", { className: "values" });
     this.place = element("div", { className: "predictions" }, this.list, element("p", { className: "keys", textContent: HELP }));
   }
 
@@ -56,7 +56,7 @@ export class Predictions {
       this.onWrite(from, to, `${indent}return ${input.value.trim() || EMPTY};`);
     });
     input.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) this.onCheck(); });
-    return { input, asks, more, row: element("div", { className: "field" }, asks, more, input) };
+    return { input, asks, more, row: element("div", { className: "prediction" }, asks, more, input) };
   }
 
   focus() { this.fields.find(({ input }) => !input.disabled)?.input.focus(); }
