@@ -5,7 +5,7 @@
 // each word was seen. Return at most `budget` pieces. A piece that does not begin a word starts with ##.
 //
 // The judge cuts other words of the same language with your list. Each [UNK] counts as 10 pieces. The average
-// must be at most 3.5 pieces per word. Fewer pieces per word score better, and your best list is kept.
+// must be at most 4 pieces per word. Fewer pieces per word score better, and your best list is kept.
 //
 // The budget is 120. The language has 12 letters, so the single letters, with and without ##, need 24 pieces.
 #include <set>
@@ -124,8 +124,8 @@ void judge(Judge& judge) {
     }
     const double mean = sum / kWords;
     judge.that(
-        mean <= 3.5,
-        fmt::format("with a list of {} pieces, a word has {:.2f} pieces on average; at most 3.5 are allowed; "
+        mean <= 4,
+        fmt::format("with a list of {} pieces, a word has {:.2f} pieces on average; at most 4 are allowed; "
                     "{} of {} words are unknown",
                     pieces.size(), mean, unknown, kWords),
         {mean, unknown});
