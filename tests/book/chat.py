@@ -42,10 +42,10 @@ class Chat(Tester):
 
     def ask(self, page, message, **options):
         """Sends a message, and returns the paragraphs that the conversation gets after it."""
-        before = page.locator("#chat .said p").count()
+        before = page.locator("#chat .conversation p").count()
         self.send(page, message, **options)
         self.end(page)
-        return page.locator("#chat .said p").all_inner_texts()[before + 1:]
+        return page.locator("#chat .conversation p").all_inner_texts()[before + 1:]
 
     def send(self, page, message, **options):
         for name, value in options.items():
@@ -105,21 +105,21 @@ class Chat(Tester):
             box.fill(good)
         self.trial.same("the program's note", self.ask(page, "x" * 1001), ["(The message was not sent.)"])
         page.locator("#chat .reset").click()
-        self.trial.same("Reset clears the conversation", page.locator("#chat .said p").count(), 0)
+        self.trial.same("Reset clears the conversation", page.locator("#chat .conversation p").count(), 0)
         self.trial.same("and starts a new one", self.ask(page, "/tmp is full"), ["Model0,3,0.5,9,7: /tmp is full"])
         self.send(page, "/reset")
-        self.trial.same("as does the program's command", page.locator("#chat .said p").count(), 0)
+        self.trial.same("as does the program's command", page.locator("#chat .conversation p").count(), 0)
 
     def ends(self, page):
         for way in ("button", "key"):
             self.send(page, "a long answer")
-            page.locator("#chat .said p", has_text="on on ").last.wait_for()
+            page.locator("#chat .conversation p", has_text="on on ").last.wait_for()
             self.trial.check("Send waits for the answer", page.locator("#chat .go").last.is_disabled())
             page.locator("#chat textarea").fill("next")
             page.locator("#chat textarea").press("Enter")
             page.locator("#chat .talk .stop").first.click() if way == "button" else page.locator("#chat textarea").press("Escape")
             self.trial.same(f"Stop ends the answer, with the {way}", self.end(page), "ready")
-            told = page.locator("#chat .said p").all_inner_texts()
+            told = page.locator("#chat .conversation p").all_inner_texts()
             self.trial.check("the page says so", told[-1] == "(stopped)" and len(told) in (3, 6), told[-2:])
             self.trial.same("a message during an answer stays", page.locator("#chat textarea").input_value(), "next")
         self.send(page, "a long answer")
@@ -196,7 +196,7 @@ class Chat(Tester):
         page.locator("#chat textarea").fill("Hello!")
         page.evaluate("document.querySelector('#chat .talk').requestSubmit(); document.querySelector('#chat .talk .stop').click()")
         self.end(page)
-        self.trial.same("Stop ends an answer", page.locator("#chat .said p").all_inner_texts()[-1], "(stopped)")
+        self.trial.same("Stop ends an answer", page.locator("#chat .conversation p").all_inner_texts()[-1], "(stopped)")
         more = self.ask(page, "What is attention?", temperature=0.7, max=20)
         self.trial.check("and the conversation goes on", more and more[0].startswith("Model"), more)
 

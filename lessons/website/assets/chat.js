@@ -4,8 +4,8 @@
   if (!place || !place.dataset.script) return;
   const at = document.currentScript.src;
   const find = (selector) => place.querySelector(selector);
-  const [here, tiny, file, state, form, said, speed, spoken, stop] =
-    [".here", ".tiny", "[type=file]", ".state", ".talk", ".said", ".speed", ".spoken", ".talk .stop"].map(find);
+  const [here, tiny, file, state, form, conversation, speed, spoken, stop] =
+    [".here", ".tiny", "[type=file]", ".state", ".talk", ".conversation", ".speed", ".spoken", ".talk .stop"].map(find);
   const message = form.elements.message, send = form.querySelector(".go");
   const sizes = (bytes) => (bytes < 1e6 ? `${Math.round(bytes / 1e3)} KB` : `${Math.round(bytes / 1e6)} MB`);
   let chat = null;     // {worker, name, size, context}: the model that answers
@@ -55,7 +55,7 @@
     [chat, loading, answer] = [mine, null, null];
     chat.context = context;
     form.hidden = false;
-    said.textContent = "";
+    conversation.textContent = "";
     settle();
     say(`${chat.name} is ready: ${sizes(chat.size)}, context of ${context.toLocaleString("en")} tokens.`);
     message.focus();
@@ -99,9 +99,9 @@
   }
 
   function write(node, text) {
-    const last = said.scrollTop + said.clientHeight > said.scrollHeight - 40;
+    const last = conversation.scrollTop + conversation.clientHeight > conversation.scrollHeight - 40;
     node.append(text);
-    if (last) said.scrollTop = said.scrollHeight;
+    if (last) conversation.scrollTop = conversation.scrollHeight;
   }
 
   /// Appends a paragraph to the conversation, and returns the node for its text.
@@ -110,7 +110,7 @@
     p.className = kind;
     if (who) p.appendChild(document.createElement("b")).textContent = who;
     p.append(node);
-    said.append(p);
+    conversation.append(p);
     write(node, text);
     return node;
   }
@@ -123,7 +123,7 @@
   function end(length) {
     answer.text.textContent = answer.text.textContent.trimEnd();
     if (!answer.text.textContent) answer.text.parentElement.remove();
-    spoken.textContent = [...said.children].slice(answer.from).map((p) => p.textContent).join(" ");
+    spoken.textContent = [...conversation.children].slice(answer.from).map((p) => p.textContent).join(" ");
     say(`${chat.name}: ${length.toLocaleString("en")} of ${chat.context.toLocaleString("en")} tokens of the context are used.`);
     answer = null;
     settle();
@@ -159,9 +159,9 @@
     const options = chosen();
     if (!options) return;
     paragraph("user", "You", text);
-    answer = { id: ++messages, from: said.children.length };
+    answer = { id: ++messages, from: conversation.children.length };
     answer.text = paragraph("model", "Model", "");
-    said.scrollTop = said.scrollHeight;
+    conversation.scrollTop = conversation.scrollHeight;
     message.value = "";
     speed.textContent = "";
     spoken.textContent = "";
@@ -178,7 +178,7 @@
     if (!chat) return;
     chat.worker.postMessage({ type: "reset" });
     answer = null;
-    said.textContent = speed.textContent = spoken.textContent = message.value = "";
+    conversation.textContent = speed.textContent = spoken.textContent = message.value = "";
     settle();
     say("The conversation starts anew.");
     message.focus();
