@@ -40,8 +40,12 @@ async function start({base, manifest}) {
   const loads = Promise.all([grader, file('answer.pch'), file('base.o')]);
   const {runLLVM} = await import(new URL('clang/bundle.mjs', base).href)
       .catch(() => { throw new Error(`the compiler could not be downloaded; ${AGAIN}`); });
-  await runLLVM(null); // loads the compiler
-  await loads;
+  try {
+    await runLLVM(null); // loads the compiler
+    await loads;
+  } catch (error) { // the browser's own sentence about a broken program says only "Failed to fetch"
+    throw new Error(downloads.trouble || error.message);
+  }
   self.postMessage({type: 'progress', phase: 'start', done: 0, total: 0});
   const libraries = async () => Object.fromEntries(await Promise.all(
       manifest.commands.archives.map(async (name) => [name, await file(name)])));

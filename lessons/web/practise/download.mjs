@@ -25,8 +25,8 @@ function decompression() {
 }
 
 /// Returns a stream of the same pieces, and calls onBytes(count) for each. If they are not `bytes` bytes in all, or if the
-/// connection is lost, the stream ends with an error with this message.
-function received(body, bytes, onBytes, message) {
+/// connection is lost, the stream ends with the error that failed() returns.
+function received(body, bytes, onBytes, failed) {
   const reader = body.getReader();
   let left = bytes;
   return new ReadableStream({
@@ -39,7 +39,7 @@ function received(body, bytes, onBytes, message) {
       } else if (left === 0) {
         controller.close();
       } else {
-        controller.error(new Error(message));
+        controller.error(failed());
       }
     },
     cancel: (reason) => reader.cancel(reason),
@@ -51,6 +51,7 @@ export class Downloads {
   constructor(base, manifest) {
     this.base = base;
     this.manifest = manifest;
+    this.trouble = '';  // a sentence about the last file that did not come
   }
 
   /// Opens the cache of this version and deletes those of others. Returns null where the browser forbids it.
@@ -84,8 +85,12 @@ export class Downloads {
     const cache = await this.cache(), url = this.url(name), {bytes} = this.manifest.files[name];
     const kept = cache && await cache.match(url);
     if (kept) return kept.body;
-    const response = await get(url, name);
-    const counted = received(response.body, bytes, onBytes, `${name} was not downloaded to its end; ${AGAIN}`);
+    const failed = (error) => {
+      this.trouble = error.message;
+      return error;
+    };
+    const response = await get(url, name).catch((error) => { throw failed(error); });
+    const counted = received(response.body, bytes, onBytes, () => failed(new Error(`${name} was not downloaded to its end; ${AGAIN}`)));
     const content = counted.pipeThrough(decompression());
     if (!cache) return content;
     const [wanted, copy] = content.tee();
