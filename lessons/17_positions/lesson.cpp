@@ -254,7 +254,7 @@ void twice_as_long(const Table& table, const kit::Options& options, kit::Report&
 // the shift, the distance is still 3, but keys at new distances must get no weight. Shaw and T5 "16 to 16"
 // treat all far distances alike, so they solve it.
 //
-// What about rotary? Its clock repeats. After 19 positions, the fastest hand of a head has made 3.02 turns, and
+// The clock of rotary repeats. After 19 positions, the fastest hand of a head has made 3.02 turns, and
 // the next hand 0.96 of a turn. So both hands nearly point in the same direction as before. A head that uses
 // these two hands looks for the key 3 positions to the left. To this head, two other keys look nearly the same:
 // the key 3 + 19 = 22 positions to the left, and the key 19 − 3 = 16 positions to the right.

@@ -71,7 +71,7 @@ Mechanism nearness_by_mechanism() {
 // same in a whole row. So we leave it out. In our example, the scores become 2 · 1 − 2 = 0 and 2 · 3 − 9 = −3. Their
 // difference is the same as that of −1 and −4, so the weights are the same, too.
 //
-// What remains is the usual product, followed by a change of each score. This change is the lambda. It receives
+// The rest is the usual product, followed by a change of each score. This change is the lambda. It receives
 //
 // - the score s,
 // - its position `at`: batch row b, head h, query i and key j,

@@ -1,6 +1,7 @@
 // Checks an answer in the page: compiles it in one worker, runs its judge in another, and asks the grader for a verdict.
 import {LESSON} from './change_link.mjs';
 import {AGAIN, Downloads, get} from './download.mjs';
+import {once} from './once.mjs';
 
 const STOPPED = {kind: 'stopped', right: [], fault: null, reason: null, line: 0, sentence: '', printed: '', score: null, unit: ''};
 
@@ -16,16 +17,11 @@ export class Checker {
   /// `base` is the URL of the book's folder practise/. Nothing is loaded before the first check.
   constructor(base) {
     this.base = new URL(base, location.href);
+    /// Returns a promise of manifest.json.
+    this.manifest = once(() => get(new URL('manifest.json', this.base), "the list of the compiler's files").then((found) => found.json()));
     this.worker = null;
     this.compiling = false; // an answer of the worker is awaited
     this.checks = 0;
-  }
-
-  /// Returns a promise of manifest.json.
-  manifest() {
-    this.loaded ??= get(new URL('manifest.json', this.base), 'the list of its files').then((response) => response.json())
-        .catch((error) => { this.loaded = null; throw error; });
-    return this.loaded;
   }
 
   /// Returns a promise of the bytes that the first check downloads; 0 if all are in the browser's cache.

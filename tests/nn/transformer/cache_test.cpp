@@ -1,5 +1,6 @@
 // The KV cache as a value: a copy is a branch of its own. Its rows are reordered in place.
 #include <random>
+#include <stdexcept>
 
 #include "nn/transformer/transformer.hpp"
 #include "tests/nn/golden.hpp"
@@ -19,6 +20,16 @@ LanguageModel& ready(LanguageModel& model) {
 Indices text(const std::vector<std::int64_t>& ids) {
   return Indices(ids, {1, static_cast<Size>(ids.size())});
 }
+
+/// Stores its tokens in the cache, and then throws.
+struct ThrowsLate final : SelfAttention {
+  explicit ThrowsLate(Parent parent) : SelfAttention(std::move(parent)) {}
+  Tensor operator()(const Tensor& x, const CausalPairs&) const override { return x; }
+  Tensor next(const Tensor& x, const CausalPairs&, KeyValueCache& cache) const override {
+    cache.append(x, x);
+    throw std::runtime_error("late");
+  }
+};
 
 }  // namespace
 
@@ -119,6 +130,15 @@ TEST_CASE("a call that throws leaves the cache as it was") {
   cache.layers[1] = second;
   const Tensor whole = model(Indices({1, 2, 3, 7, 4, 5, 6, 8}, {2, 4}));
   CHECK(max(abs(model(Indices({7, 8}, {2, 1}), cache) - slice(whole, 1, 3, 4))).item() < 1e-12);
+}
+
+TEST_CASE("a call that throws in the last layer leaves no layer's cache changed") {
+  TransformerOptions options{.vocabulary = 9, .layers = GENERATE(1, 2), .block = {.width = 8, .heads = 2}};
+  options.block.attention = self_attention<ThrowsLate>();
+  LanguageModel model(options);
+  StackCache cache = ready(model).cache(2);
+  CHECK_THROWS_WITH(model(text({1, 2}), cache), "late");
+  for (const KeyValueCache& layer : cache.layers) CHECK(layer.length() == 0);
 }
 
 TEST_CASE("a cache goes back to a mark: its length, its state, and its shape if it was empty") {
