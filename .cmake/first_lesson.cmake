@@ -1,7 +1,7 @@
 # tapestry_first_lesson(target sources…): a program of a learner's first minutes. It links the object files that it
 # needs, not the libraries that they are in, so that a fresh clone builds these and no others: half of the whole. What
 # is missing here fails to link. The object files are the libraries' own, by the paths that CMake gives them; Ninja
-# alone knows each file's rule, so other generators link the libraries, and so do builds that join sources.
+# alone knows each file's rule, so other generators link the libraries, and so do builds with a sanitizer.
 set(tapestry_core_needed
   check/gradcheck check/probe check/report io/file io/restore io/text ops/arithmetic ops/matmul ops/reduce ops/views
   simd/elementwise simd/matmul/matmul simd/random simd/rows/reduce simd/rows/scan simd/runtime/arch
@@ -15,8 +15,25 @@ set(tapestry_kit_needed
   picture/svg program/files program/options program/output program/progress program/question program/ranks
   program/report program/terminal program/wasm_bridge program/wrap text/utf8)
 
+# Sources that tapestry_join_sources() leaves alone: these, and core's kernels and ops, whose code must not depend on the
+# files that they are compiled with. Sanitizers are slow to compile, and their code is not timed: they join all.
+set(tapestry_separate_sources "")
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Sanitize")
+  file(GLOB_RECURSE tapestry_separate_sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/core/simd/*.cpp ${PROJECT_SOURCE_DIR}/core/ops/*.cpp ${PROJECT_SOURCE_DIR}/core/attention/*.cpp)
+  foreach(library core nn optim kit)
+    set(folder ${PROJECT_SOURCE_DIR}/${library})
+    if(library STREQUAL "kit")
+      set(folder ${PROJECT_SOURCE_DIR}/lessons/kit)
+    endif()
+    foreach(source IN LISTS tapestry_${library}_needed)
+      list(APPEND tapestry_separate_sources ${folder}/${source}.cpp)
+    endforeach()
+  endforeach()
+endif()
+
 function(tapestry_first_lesson target)
-  if(TAPESTRY_JOIN_SOURCES OR NOT CMAKE_GENERATOR STREQUAL "Ninja")
+  if(CMAKE_BUILD_TYPE STREQUAL "Sanitize" OR NOT CMAKE_GENERATOR STREQUAL "Ninja")
     add_executable(${target} ${ARGN})
     target_link_libraries(${target} PRIVATE tapestry_kit)
     return()
