@@ -89,7 +89,7 @@ double median_gradient(const Lookup& model, const Questions& questions) {
 }
 
 Outcome train_one(Size width, const Setting& setting, const kit::Options& options) {
-  constexpr Size kBatch = 64, kEvery = 20;
+  constexpr Size kQuestions = 64, kEvery = 20;
   const auto d = static_cast<double>(width);
   Lookup model(width, std::pow(d, setting.size_power), setting.score(width));
   model.initialise(options.seed);
@@ -102,7 +102,8 @@ Outcome train_one(Size width, const Setting& setting, const kit::Options& option
   add_groups(adam, model, std::pow(d, setting.rate_power));
   kit::Progress progress(options.steps);
   for (Size step = 1; step <= options.steps; ++step) {
-    const Questions questions = draw_questions(kBatch, options.seed, static_cast<std::uint64_t>(100 + step));
+    const Questions questions =
+        draw_questions(kQuestions, options.seed, static_cast<std::uint64_t>(100 + step));
     Tape tape;
     const Tensor loss = cross_entropy(model(questions), questions.answer);
     tape.backward(loss);

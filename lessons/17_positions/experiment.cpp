@@ -119,12 +119,6 @@ Row train_both(const Scheme& scheme, const kit::Options& options) {
   return row;
 }
 
-std::vector<std::string> counted(Size count) {
-  std::vector<std::string> names;
-  for (Size i = 0; i < count; ++i) names.push_back(std::to_string(i));
-  return names;
-}
-
 }  // namespace
 
 const Row& Table::operator[](const std::string& name) const {
@@ -162,7 +156,8 @@ void draw_longer(const Table& table, const kit::Options& options) {
                       {"reverse 16", "reverse 32", "shift 16", "shift 32"},
                       {},
                       {}};
-  kit::Heatmap places{"Shift at n = 32: right answers at each position, in %", counted(kLonger), {}, {}};
+  kit::Heatmap places{
+      "Shift at n = 32: right answers at each position, in %", kit::numbered(kLonger), {}, {}};
   kit::HeatmapGrid all{
       "Shift at n = 32: weights, with a row for each query and a column for each key (darkest "
       "colour: 0.6)",
@@ -176,7 +171,7 @@ void draw_longer(const Table& table, const kit::Options& options) {
       shares.values.push_back(kit::mean_right(*right) / 100);
     places.rows.push_back(row.name);
     places.values.insert(places.values.end(), row.shift_32.begin(), row.shift_32.end());
-    all.maps.push_back({row.name, counted(kLonger), counted(kLonger), row.map});
+    all.maps.push_back({row.name, kit::numbered(kLonger), kit::numbered(kLonger), row.map});
     all.maps.back().most = 0.6;
   }
   shares.numbers = true;

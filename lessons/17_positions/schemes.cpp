@@ -17,12 +17,6 @@ namespace {
 
 constexpr DType f64 = DType::f64;
 
-std::vector<std::string> counted(Size count) {
-  std::vector<std::string> names;
-  for (Size i = 0; i < count; ++i) names.push_back(std::to_string(i));
-  return names;
-}
-
 using Attend = std::function<Tensor(const Tensor& x, const Head& head)>;
 
 Head unpack(MultiHeadAttention& layer) {
@@ -92,7 +86,7 @@ void check_sinusoids(const std::function<Tensor(Size, Size)>& table_of, const An
   report.check("PE[p] · PE[q] depends only on p − q",
                kit::largest(slice(slice(products, 0, 3, kPlaces), 1, 3, kPlaces) -
                             slice(slice(products, 0, 0, kPlaces - 3), 1, 0, kPlaces - 3)) < 1e-12);
-  kit::Heatmap map{"Sines of 16 hands at 32 positions", counted(kWide / 2), counted(kPlaces),
+  kit::Heatmap map{"Sines of 16 hands at 32 positions", kit::numbered(kWide / 2), kit::numbered(kPlaces),
                    select(pairs, 2, 0).to_vector()};
   map.least = -1;
   map.row_axis = "position", map.column_axis = "hand, from fast to slow";

@@ -17,7 +17,7 @@
 namespace tapestry::lesson22 {
 namespace {
 
-constexpr Size kSteps = 150, kRise = 50, kRows = 32;
+constexpr Size kSteps = 150, kRise = 50, kBatch = 32;
 constexpr double kRate = 6e-3;
 
 double loss_at(double probability, double smoothing) {
@@ -65,7 +65,7 @@ Start start(bool warm_up, const kit::Corpus& corpus, const kit::Options& options
   model.initialise(options.seed);
   const std::vector<Tensor> weights = model.parameters();
   Adam adam(weights, {.learning_rate = kRate, .beta2 = 0.98});
-  kit::Batches batches(corpus.train, {.size = kRows, .seed = options.seed});
+  kit::Batches batches(corpus.train, {.size = kBatch, .seed = options.seed});
   const Schedule rate = warm_up ? tapestry::warm_up(kRise) : constant_rate();
   const Size steps = std::min(kSteps, options.steps);
   Start result{{warm_up ? "warm-up" : "full learning rate at once", {}, {}}};

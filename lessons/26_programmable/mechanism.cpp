@@ -104,9 +104,11 @@ std::string timing(const Mechanism& mechanism, Size words) {
 
 Heatmap weights_map(std::string title, const Tensor& weights) {
   constexpr double kDeepest = 3;
-  Heatmap map{.title = std::move(title), .values = weights.to_vector(), .most = kDeepest};
-  for (Size i = 0; i < weights.size(0); ++i) map.rows.push_back(std::to_string(i));
-  for (Size j = 0; j < weights.size(1); ++j) map.columns.push_back(std::to_string(j));
+  Heatmap map{.title = std::move(title),
+              .columns = numbered(weights.size(1)),
+              .rows = numbered(weights.size(0)),
+              .values = weights.to_vector(),
+              .most = kDeepest};
   for (auto row = map.values.begin(); row != map.values.end(); row += weights.size(1)) {
     const auto end = row + weights.size(1);
     const auto seen = static_cast<double>(std::count_if(row, end, [](double weight) { return weight != 0; }));

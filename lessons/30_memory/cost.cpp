@@ -19,7 +19,7 @@
 namespace tapestry::lesson30 {
 namespace {
 
-constexpr Size kWidth = 64;
+constexpr Size kModelWidth = 64;
 
 struct Inputs {
   Tensor q, k, v, log_keep;  // (T, d) each; (T)
@@ -97,7 +97,7 @@ Costs measure_costs(const kit::Options& options) {
   fmt::print("\n");
   for (Size words = 64; words <= (options.smoke ? 256 : 16384); words *= 2) {
     const auto normal = [&](std::uint64_t stream) {
-      return random_normal({words, kWidth}, 10 * options.seed + stream);
+      return random_normal({words, kModelWidth}, 10 * options.seed + stream);
     };
     const Tensor keys = normal(1);
     const Inputs x{variable(normal(0)), variable((keys / sqrt(sum(keys * keys, {-1}, Keep::yes))).detach()),

@@ -12,7 +12,7 @@
 namespace tapestry::lesson30 {
 namespace {
 
-constexpr Size kWidth = 32;
+constexpr Size kKeyWidth = 32;
 
 Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes)); }
 
@@ -75,9 +75,9 @@ std::vector<double> curve(const std::string& name, Size width, const Read& read,
 }
 
 void judge_ages(const kit::Options& options, kit::Report& report) {
-  const Pairs drawn = draw_pairs(5 * rows_of(options), kWidth, kWidth, options.seed);
+  const Pairs drawn = draw_pairs(5 * rows_of(options), kKeyWidth, kKeyWidth, options.seed);
   kit::Chart chart{"32 pairs in a matrix of 32 rows", "pairs written afterwards", "right reads in %"};
-  std::vector<double> since(kWidth);
+  std::vector<double> since(kKeyWidth);
   std::iota(since.begin(), since.end(), 0);
   const auto of = [&](const char* name, WriteRule rule) {
     std::vector<double> right = right_by_place(drawn, read_back(drawn, rule));
@@ -115,16 +115,16 @@ Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
   for (const Size width : {16, 32, 64}) {
     const std::vector<double> right = add(fmt::format("sum rule, d = {}", width), width, by_sum);
     quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFourfold]);
-    if (width == kWidth) at_32.sum = right[kAsMany];
+    if (width == kKeyWidth) at_32.sum = right[kAsMany];
   }
-  at_32.delta = add("delta rule, d = 32", kWidth, by_delta)[kAsMany];
-  const double softmax = add("softmax, d = 32", kWidth, read_by_softmax)[kFourfold];
+  at_32.delta = add("delta rule, d = 32", kKeyWidth, by_delta)[kAsMany];
+  const double softmax = add("softmax, d = 32", kKeyWidth, read_by_softmax)[kFourfold];
   kit::show(chart, options.out / "capacity.svg");
   report.at_least("sum rule, d ÷ 4 pairs, every d: accuracy", quarter, 99, "%");
   report.at_most("sum rule, 4 d pairs, every d: accuracy", fourfold, 75, "%");
   report.at_least("softmax, 4 d pairs: accuracy", softmax, 99, "%");
   judge_ages(options, report);
-  const Pairs drawn = draw_pairs(200, kWidth, kWidth, options.seed);
+  const Pairs drawn = draw_pairs(200, kKeyWidth, kKeyWidth, options.seed);
   const Tensor off = by_sum(drawn) - drawn.values;
   at_32.noise = mean(sum(off * off, {-1})).item();
   return at_32;

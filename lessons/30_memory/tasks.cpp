@@ -73,14 +73,14 @@ Texts draw_chapters(kit::Random random, Size rows, Size pairs) {
 }
 
 namespace {
-constexpr Size kWidth = 32, kHidden = 64;
+constexpr Size kEmbedding = 32, kHidden = 64;
 }
 
 Notebook::Notebook(const LinearAttentionOptions& options)
-    : names{{*this, "names"}, kNames + 1, kWidth},
-      symbols{{*this, "symbols"}, kSymbols + 1, kWidth},
+    : names{{*this, "names"}, kNames + 1, kEmbedding},
+      symbols{{*this, "symbols"}, kSymbols + 1, kEmbedding},
       memory{{*this, "memory"}, options},
-      hidden{{*this, "hidden"}, kWidth, kHidden},
+      hidden{{*this, "hidden"}, kEmbedding, kHidden},
       answer{{*this, "answer"}, kHidden, kSymbols + 1} {}
 
 Tensor Notebook::operator()(const Texts& texts) const {

@@ -19,18 +19,6 @@ double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Gradients of some weights, concatenated. Two more kinds of numbers follow them: for each weight the number of ranks
-/// where it has a gradient, and in the last bucket the rank's share of the step.
-template <class T>
-struct Bucket {
-  std::vector<std::size_t> weights;
-  std::vector<Size> begins;
-  std::vector<T> numbers;
-  std::size_t missing = 0;  // gradients that are not complete yet
-
-  T& present(std::size_t i) { return numbers[numbers.size() - 1 - weights.size() + i]; }
-};
-
 }  // namespace
 
 class GradientSum::Work {
@@ -55,14 +43,13 @@ class GradientSum::Work::Of : public GradientSum::Work {
     for (std::size_t w = weights_.size(); w-- > 0;) {
       if (buckets_.empty() || static_cast<Size>(buckets_.back().numbers.size()) >= options.bucket)
         buckets_.emplace_back();
-      Bucket<T>& bucket = buckets_.back();
+      Bucket& bucket = buckets_.back();
       place_[w] = {buckets_.size() - 1, bucket.weights.size()};
       bucket.weights.push_back(w);
       bucket.begins.push_back(static_cast<Size>(bucket.numbers.size()));
       bucket.numbers.resize(bucket.numbers.size() + static_cast<std::size_t>(weights_[w].count()));
     }
-    for (Bucket<T>& bucket : buckets_)
-      bucket.numbers.resize(bucket.numbers.size() + bucket.weights.size() + 1);
+    for (Bucket& bucket : buckets_) bucket.numbers.resize(bucket.numbers.size() + bucket.weights.size() + 1);
     start_over();
     if (overlap_) talker_ = std::thread([this] { talk(); });
   }
@@ -102,7 +89,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
       if (overlap_) changed_.wait(lock, [&] { return sent_ == buckets_.size() || error_; });
     }
     if (!overlap_) try {
-        for (Bucket<T>& bucket : buckets_) send(bucket);
+        for (Bucket& bucket : buckets_) send(bucket);
       } catch (...) {
         error_ = std::current_exception();
       }
@@ -111,7 +98,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
     for (const Tensor& weight : weights_) weight.clear_grad();
     if (error_) std::rethrow_exception(error_);
     const double all = total_;
-    for (Bucket<T>& bucket : buckets_) give(bucket, all);
+    for (Bucket& bucket : buckets_) give(bucket, all);
     start_over();
     return all;
   }
@@ -119,9 +106,20 @@ class GradientSum::Work::Of : public GradientSum::Work {
   Size buckets() const override { return static_cast<Size>(buckets_.size()); }
 
  private:
+  /// Gradients of some weights, concatenated. Two more kinds of numbers follow them: for each weight the number of ranks
+  /// where it has a gradient, and in the last bucket the rank's share of the step.
+  struct Bucket {
+    std::vector<std::size_t> weights;
+    std::vector<Size> begins;
+    std::vector<T> numbers;
+    std::size_t missing = 0;  // gradients that are not complete yet
+
+    T& present(std::size_t i) { return numbers[numbers.size() - 1 - weights.size() + i]; }
+  };
+
   void start_over() {
     const std::lock_guard lock(mutex_);
-    for (Bucket<T>& bucket : buckets_) bucket.missing = bucket.weights.size();
+    for (Bucket& bucket : buckets_) bucket.missing = bucket.weights.size();
     taken_.assign(weights_.size(), 0);
     full_ = sent_ = 0;
     share_known_ = false;
@@ -131,7 +129,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
   void take(std::size_t w, const Tensor* gradient) {
     if (std::exchange(taken_[w], 1)) return;
     const auto [b, i] = place_[w];
-    Bucket<T>& bucket = buckets_[b];
+    Bucket& bucket = buckets_[b];
     T* out = bucket.numbers.data() + bucket.begins[i];
     const Size count = weights_[w].count();
     const bool had = weights_[w].requires_grad() && weights_[w].has_grad();
@@ -150,7 +148,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
     changed_.notify_all();
   }
 
-  void send(Bucket<T>& bucket) {
+  void send(Bucket& bucket) {
     const double begun = now();
     const bool last = &bucket == &buckets_.back();
     bucket.numbers.back() = last ? static_cast<T>(share_) : T{0};
@@ -168,7 +166,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
         return over_ || (sent_ < full_ && !error_ && (!last || share_known_));
       });
       if (over_) return;
-      Bucket<T>& bucket = buckets_[sent_];
+      Bucket& bucket = buckets_[sent_];
       lock.unlock();
       std::exception_ptr error;
       try {
@@ -184,7 +182,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
   }
 
   /// Sets the gradients of a bucket's weights to the sums divided by `all`.
-  void give(Bucket<T>& bucket, double all) {
+  void give(Bucket& bucket, double all) {
     for (std::size_t i = 0; i < bucket.weights.size(); ++i) {
       const Tensor& weight = weights_[bucket.weights[i]];
       if (!weight.requires_grad() || bucket.present(i) == T{0}) continue;
@@ -200,7 +198,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
   std::vector<Tensor> weights_;
   std::vector<std::pair<std::size_t, std::size_t>> place_;  // of each weight: bucket, index in it
   std::vector<char> taken_;                                 // 1: take() has handled it in this step
-  std::vector<Bucket<T>> buckets_;
+  std::vector<Bucket> buckets_;
   bool overlap_;
 
   std::mutex mutex_;  // guards the members below

@@ -43,6 +43,12 @@ void draw_key(Svg& out, const Heatmap& map, double x, double y, double height) {
 
 }  // namespace
 
+std::vector<std::string> numbered(Size count, Size first) {
+  std::vector<std::string> labels;
+  for (Size i = 0; i < count; ++i) labels.push_back(std::to_string(first + i));
+  return labels;
+}
+
 double Heatmap::share(std::size_t row, std::size_t column) const {
   const double value = values[row * columns.size() + column];
   if (!std::isfinite(value) || !(most > least)) return std::nan("");

@@ -63,6 +63,9 @@ struct Heatmap {
   double share(std::size_t row, std::size_t column) const;
 };
 
+/// Returns the numbers first, first + 1, …, of which there are `count`, as labels of a Heatmap.
+std::vector<std::string> numbered(Size count, Size first = 0);
+
 struct Bar {
   std::string label;
   double value = 0;
