@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <vector>
 
 #include "core/io/text.hpp"
@@ -21,13 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 /// Returns removed lines with "- " and added lines with "+ ", by the longest common subsequence.
 std::string difference(const std::string& before, const std::string& after) {

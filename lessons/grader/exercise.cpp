@@ -15,6 +15,13 @@
 
 namespace tapestry::grader {
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -25,13 +32,6 @@ std::string trimmed(const std::string& line) {
 }
 
 bool starts(const std::string& line, const std::string& with) { return line.rfind(with, 0) == 0; }
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 /// Reader of a source's lines, with the line number for error messages.
 class Reader {

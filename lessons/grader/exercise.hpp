@@ -83,6 +83,9 @@ struct Exercise {
   std::string body_;
 };
 
+/// Returns the lines of the text, without the line breaks.
+std::vector<std::string> lines_of(const std::string& text);
+
 /// Returns the names in a text's #include "…" directives, each with its line number.
 std::vector<std::pair<std::string, int>> includes_of(const std::string& text);
 

@@ -49,7 +49,7 @@ double now() {
   arguments.push_back(nullptr);
   if (there) execvp(arguments[0], arguments.data());
   const std::string message = words[0] + ": " + std::strerror(errno) + "\n";
-  [[maybe_unused]] const auto written = write(2, message.data(), message.size());
+  [[maybe_unused]] const auto written = ::write(2, message.data(), message.size());
   _exit(127);
 }
 
@@ -96,7 +96,7 @@ void kill_children() {
   }
   kill(-program, SIGKILL);
   kill_children();
-  [[maybe_unused]] const auto written = write(report, &status, sizeof status);
+  [[maybe_unused]] const auto written = ::write(report, &status, sizeof status);
   _exit(0);
 }
 
@@ -132,7 +132,7 @@ bool is_readable(int descriptor, int milliseconds) {
 
 Run run(const std::vector<std::string>& words, double limit, const RunOptions& options) {
   Pipe input, output, orders, report;
-  if (write(input.ends[1], options.input.data(), options.input.size()) !=
+  if (::write(input.ends[1], options.input.data(), options.input.size()) !=
       static_cast<ssize_t>(options.input.size()))
     fail("cannot write the input of {}: {}", words[0], std::strerror(errno));
   input.close_writer();
@@ -161,7 +161,7 @@ Run run(const std::vector<std::string>& words, double limit, const RunOptions& o
     if (!ordered && (left <= 0 || interrupted())) {
       result.timed_out = left <= 0;
       result.interrupted = !result.timed_out;
-      ordered = write(orders.ends[1], "k", 1) == 1;
+      ordered = ::write(orders.ends[1], "k", 1) == 1;
     }
     const int ready =
         poll(waiting, 2, ordered ? 100 : static_cast<int>(std::clamp(left, 0.0, 0.1) * 1000) + 1);
