@@ -44,7 +44,7 @@ const Indices words() { return Indices{2, 4, 5, 3, 2, 6, 3, 0}.reshape({2, 4}); 
 const ValidLengths lengths = {3, 2};
 
 /// Embedding 3 and 4, encoder 5 each way, decoder 6, readout 7.
-TranslatorOptions small() {
+TranslatorOptions small_translator() {
   TranslatorOptions options;
   options.encoder = {.vocabulary = 9, .embedding = 3, .hidden = 5};
   options.decoder = {.vocabulary = 8, .embedding = 4, .hidden = 6, .attention = 2, .readout = 7};
@@ -110,7 +110,7 @@ TEST_CASE("a block drops what a part adds, not the residual") {
 }
 
 TEST_CASE("the feed-forward drops its units, whatever their activation") {
-  const auto& [activation, made_by] = GENERATE(table<Activation, const char*>({
+  const auto& [activation, made_by] = GENERATE(Catch::Generators::table<Activation, const char*>({
       {Activation::relu, "relu (2,3,6)"},
       {Activation::gelu, "gelu (2,3,6)"},
       {Activation::gelu_tanh, "gelu_tanh (2,3,6)"},
@@ -203,7 +203,7 @@ TEST_CASE("a recurrent layer drops what goes from layer to layer, and neither it
 }
 
 TEST_CASE("an encoder drops its words, and the layers below what they hand on") {
-  TranslatorOptions options = small();
+  TranslatorOptions options = small_translator();
   options.encoder.dropout = 0.5;
   const auto run = [&] {
     Encoder encoder(options.encoder);
@@ -219,7 +219,7 @@ TEST_CASE("an encoder drops its words, and the layers below what they hand on") 
 }
 
 TEST_CASE("decoders drop their words and what stands before the vocabulary") {
-  TranslatorOptions options = small();
+  TranslatorOptions options = small_translator();
   options.decoder.dropout = 0.5;
   // All words at once: (batch, 4 words, embedding 4), and the readout (batch, 4 words, 7).
   CHECK(dropped_by<Translator>(options) == Dropped{{"where (2,4,4)", 1}, {"tanh (2,4,7)", 1}});
@@ -249,7 +249,7 @@ TEST_CASE("decoders drop their words and what stands before the vocabulary") {
 }
 
 TEST_CASE("with all of the readout dropped, a decoder says its bias") {
-  TranslatorOptions options = small();
+  TranslatorOptions options = small_translator();
   options.decoder.dropout = kAll;
   const auto check = [](auto& model) {
     model.initialise(1, DType::f64);
@@ -269,7 +269,7 @@ TEST_CASE("with all of the readout dropped, a decoder says its bias") {
 }
 
 TEST_CASE("attention drops its weights, after they were handed out") {
-  TranslatorOptions options = small();
+  TranslatorOptions options = small_translator();
   options.decoder.attend.dropout = 0.5;
   CHECK(dropped_by<Translator>(options) == Dropped{{"masked_softmax (2,1,3)", 4}});
   options.decoder.input_feeding = false;

@@ -69,7 +69,7 @@ struct Faulty : SelfAttention {
   Fault fault_;
 };
 
-TransformerOptions small() { return {.vocabulary = 5, .layers = 1, .block = {.width = 8, .heads = 2}}; }
+TransformerOptions one_layer() { return {.vocabulary = 5, .layers = 1, .block = {.width = 8, .heads = 2}}; }
 
 /// Passes the tokens 1 and 2 to a model.
 Tensor read(TransformerOptions options, const Mask& mask = {}) {
@@ -87,7 +87,7 @@ Tensor read_cached(TransformerOptions options) {
 }
 
 TransformerOptions with_own(Fault fault) {
-  TransformerOptions options = small();
+  TransformerOptions options = one_layer();
   options.block.attention = self_attention<Faulty>(fault);
   return options;
 }
@@ -165,7 +165,7 @@ TEST_CASE("mistakes in a score, a normaliser or a mask name the shapes") {
        },
        {"[normalise] a normaliser must keep the shape, got weights (1,3,2) from scores (1,3,3)"}},
       {"a mask of another length",
-       [] { read(small(), Mask::causal(3, 3)); },
+       [] { read(one_layer(), Mask::causal(3, 3)); },
        {"[pairs] mask must broadcast to (…, 2 queries, 2 keys), got (3,3)"}},
       {"a trained tensor without learned()",
        [] { bias_of(leaf({3}, "bias")); },
@@ -211,14 +211,14 @@ TEST_CASE("mistakes in a self-attention and its options name the layer") {
         "compute qk_norm"}},
       {"heads that do not divide the width",
        [] {
-         TransformerOptions options = small();
+         TransformerOptions options = one_layer();
          options.block.heads = 3;
          read(options);
        },
        {"heads (3) must divide width (8); choose a divisor or set head_width"}},
       {"an id outside the vocabulary",
        [] {
-         LanguageModel model(small());
+         LanguageModel model(one_layer());
          model.initialise(1);
          line = __LINE__ + 1;
          model(Indices({1, 7}, {1, 2}));
@@ -226,7 +226,7 @@ TEST_CASE("mistakes in a self-attention and its options name the layer") {
        {"id 7", "5"}},
       {"a word outside the vocabulary, with a cache",
        [] {
-         LanguageModel model(small());
+         LanguageModel model(one_layer());
          model.initialise(1);
          StackCache cache = model.cache(4);
          line = __LINE__ + 1;

@@ -11,14 +11,14 @@ using testing::normal;
 
 namespace {
 
-constexpr Size kHidden = 4;
+constexpr Size kStateWidth = 4;
 
 /// A state for each layer and direction, of so many rows.
 std::vector<RecurrentState> states(CellKind kind, std::size_t count, Size rows) {
   std::vector<RecurrentState> all;
   for (std::size_t i = 0; i < count; ++i) {
-    const Tensor hidden = variable(normal({rows, kHidden}, 10 + i)),
-                 cell = variable(normal({rows, kHidden}, 20 + i));
+    const Tensor hidden = variable(normal({rows, kStateWidth}, 10 + i)),
+                 cell = variable(normal({rows, kStateWidth}, 20 + i));
     all.push_back(kind == CellKind::lstm ? RecurrentState(hidden, cell) : RecurrentState(hidden));
   }
   return all;
@@ -35,7 +35,7 @@ RecurrentState row_of(const RecurrentState& state, Size row) {
 TEST_CASE("a row of no steps ends in the state that it began with, and gives its gradient back") {
   const auto kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
   CAPTURE(static_cast<int>(kind));
-  Recurrent layer({}, kind, 3, kHidden, {.layers = 2, .both_directions = true});
+  Recurrent layer({}, kind, 3, kStateWidth, {.layers = 2, .both_directions = true});
   layer.initialise(1, DType::f64);
   const std::vector<RecurrentState> initial = states(kind, 4, 3);
   const Tensor x = normal({3, 5, 3}, 2);
@@ -62,7 +62,7 @@ TEST_CASE("a row with a state of its own gives what it gives alone") {
   const auto kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
   const bool both = GENERATE(false, true);
   CAPTURE(static_cast<int>(kind), both);
-  Recurrent layer({}, kind, 3, kHidden, {.layers = 2, .both_directions = both});
+  Recurrent layer({}, kind, 3, kStateWidth, {.layers = 2, .both_directions = both});
   layer.initialise(1, DType::f64);
   const std::size_t places = both ? 4 : 2;
   const std::vector<RecurrentState> initial = states(kind, places, 3);
@@ -86,9 +86,9 @@ TEST_CASE("a row with a state of its own gives what it gives alone") {
 
 TEST_CASE("one layer is its cell, step by step, from any state") {
   const auto kind = GENERATE(CellKind::rnn, CellKind::gru, CellKind::lstm);
-  Recurrent layer({}, kind, 3, kHidden, {});
+  Recurrent layer({}, kind, 3, kStateWidth, {});
   layer.initialise(1, DType::f64);
-  RecurrentCell cell({}, kind, 3, kHidden);
+  RecurrentCell cell({}, kind, 3, kStateWidth);
   cell.initialise(2, DType::f64);
   State renamed;
   for (const auto& [name, weight] : layer.state())
@@ -111,7 +111,7 @@ TEST_CASE("a source's code is where the last layer ends: forwards at the last wo
   const int layers = GENERATE(1, 3);
   const bool both = GENERATE(false, true);
   CAPTURE(static_cast<int>(kind), layers, both);
-  EncoderOptions options{.vocabulary = 9, .embedding = 3, .hidden = kHidden, .cell = kind};
+  EncoderOptions options{.vocabulary = 9, .embedding = 3, .hidden = kStateWidth, .cell = kind};
   options.recurrent = {.layers = layers, .both_directions = both};
   Encoder encoder(options);
   encoder.initialise(1, DType::f64);
@@ -119,10 +119,10 @@ TEST_CASE("a source's code is where the last layer ends: forwards at the last wo
   const Encoded found =
       encoder(Indices{4, 5, 0, 0, 6, 7, 8, 4, 5, 0, 0, 0}.reshape({3, 4}), ValidLengths(lengths));
   const Tensor code = found.code();
-  REQUIRE(code.shape() == Dims{3, both ? 2 * kHidden : kHidden});
+  REQUIRE(code.shape() == Dims{3, both ? 2 * kStateWidth : kStateWidth});
   for (Size row = 0; row < 3; ++row)
     for (Size i = 0; i < code.size(1); ++i) {
-      const Size word = i < kHidden ? lengths[static_cast<std::size_t>(row)] - 1 : 0;
+      const Size word = i < kStateWidth ? lengths[static_cast<std::size_t>(row)] - 1 : 0;
       CHECK(code.at({row, i}) == found.states.at({row, word, i}));
     }
 }

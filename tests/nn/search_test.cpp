@@ -15,7 +15,7 @@ using testing::PlainResult;
 
 namespace {
 
-constexpr std::int64_t kEnd = 3;
+constexpr std::int64_t kEndWord = 3;
 
 /// Probabilities drawn anew for each sentence and each text.
 struct Oracle {
@@ -31,7 +31,7 @@ struct Oracle {
     double total = 0;
     for (Size id = 0; id < vocabulary; ++id) {
       scores.push_back(sharpness * stream.normal(static_cast<std::uint64_t>(id)) +
-                       (id == kEnd ? end_bias : 0));
+                       (id == kEndWord ? end_bias : 0));
       total += std::exp(scores.back());
     }
     for (double& score : scores) score -= std::log(total);
@@ -105,8 +105,11 @@ TEST_CASE("searches of several sentences find what a plain search of each finds"
                             seed % 4 == 0   ? -2.0
                             : seed % 4 == 1 ? 0.5
                                             : 1.5};
-        const SearchOptions how{
-            .first = first, .end = kEnd, .max_length = seed % 5 ? 9 : 3, .beam = beam, .length_power = power};
+        const SearchOptions how{.first = first,
+                                .end = kEndWord,
+                                .max_length = seed % 5 ? 9 : 3,
+                                .beam = beam,
+                                .length_power = power};
         Told for_greedy(oracle, 5), for_beam(oracle, 5);
         const auto by_greedy = greedy(for_greedy, how), by_beam = beam_search(for_beam, how);
         for (std::size_t i = 0; i < first.size(); ++i) {

@@ -20,7 +20,7 @@ constexpr Size kWords = 5;
 using Row = std::array<double, kWords>;
 
 /// P(next | the last two words), drawn from a seed; `only` keeps the words of one parity alone (0, 1), or all (−1).
-Row table(std::uint64_t seed, std::int64_t before, std::int64_t last, double flatness, int only) {
+Row chances(std::uint64_t seed, std::int64_t before, std::int64_t last, double flatness, int only) {
   const Stream stream(seed, static_cast<std::uint64_t>(1 + before) * 64 + static_cast<std::uint64_t>(last));
   Row row{};
   double total = 0;
@@ -51,7 +51,8 @@ struct Tabled final : VerifiableModel {
       words.push_back(added[i]);
       parents.push_back(after[i]);
       const std::int64_t before = after[i] < 0 ? -1 : words[static_cast<std::size_t>(after[i])];
-      for (const double p : table(seed, before, added[i], flatness, only)) logits.push_back(std::log(p) + 2);
+      for (const double p : chances(seed, before, added[i], flatness, only))
+        logits.push_back(std::log(p) + 2);
       for (Size extra = kWords; extra < vocabulary; ++extra) logits.push_back(-50);
     }
     return tensor(logits, {static_cast<Size>(added.size()), vocabulary}, DType::f64);
@@ -121,7 +122,7 @@ Fit fit(const Tabled& target, Draft& draft, SamplingOptions how, int texts) {
   }
   for (const auto& [context, row] : seen) {
     const Row p =
-        filtered(table(target.seed, context.first, context.second, target.flatness, target.only), how);
+        filtered(chances(target.seed, context.first, context.second, target.flatness, target.only), how);
     double total = 0;
     for (const double count : row) total += count;
     if (total < 200) continue;
@@ -157,7 +158,7 @@ struct Fixed final : Draft {
   }
 };
 
-const SamplingOptions kPlain{.max_length = 100};
+const SamplingOptions kUnfiltered{.max_length = 100};
 
 }  // namespace
 
@@ -168,9 +169,9 @@ TEST_CASE("speculation keeps the target's distribution: a smaller model, and a t
   {
     Tabled other(2);
     ModelDraft draft(other, branches);
-    check_fit(fit(target, draft, kPlain, 1000));
+    check_fit(fit(target, draft, kUnfiltered, 1000));
   }
-  SamplingOptions how = kPlain;
+  SamplingOptions how = kUnfiltered;
   how.temperature = 0.7;
   how.top_k = 4;
   how.top_p = 0.8;
@@ -181,7 +182,7 @@ TEST_CASE("speculation keeps the target's distribution: a smaller model, and a t
 
 TEST_CASE("speculation keeps the target's distribution: n-grams of the prompt", "[unsanitized]") {
   PromptLookup draft(2, 4);
-  const Fit found = fit(Tabled(1), draft, kPlain, 1000);
+  const Fit found = fit(Tabled(1), draft, kUnfiltered, 1000);
   check_fit(found);
   CHECK(found.counts.accepted > 5000);
 }
@@ -190,7 +191,7 @@ TEST_CASE("a draft equal to the target is always accepted, and a disjoint one ne
   const Tabled target(1);
   Tabled same(1);
   ModelDraft equal(same, {1, 1, 1});
-  const Fit all = fit(target, equal, kPlain, 1000);
+  const Fit all = fit(target, equal, kUnfiltered, 1000);
   check_fit(all);
   CHECK(all.counts.accepted == all.counts.drafted);
   CHECK(all.counts.passes == 25 * 1000);  // four words a pass
@@ -199,7 +200,7 @@ TEST_CASE("a draft equal to the target is always accepted, and a disjoint one ne
   const Tabled even(1, 0.05, 0);
   Tabled odd(1, 0.05, 1);
   ModelDraft disjoint(odd, {1, 1});
-  const Fit none = fit(even, disjoint, kPlain, 1000);
+  const Fit none = fit(even, disjoint, kUnfiltered, 1000);
   check_fit(none);
   CHECK(none.counts.accepted == 0);
   CHECK(none.counts.passes == none.counts.generated);
@@ -209,7 +210,7 @@ TEST_CASE("the formula predicts the words per pass where acceptance is independe
   // Flat tables: a fixed guess is accepted with the same probability everywhere.
   Tabled flat(1, 1e9);
   Fixed draft({0, 1, 2, 3});
-  SamplingOptions how = kPlain;
+  SamplingOptions how = kUnfiltered;
   how.max_length = 200;
   const SpeculationStatistics counts = fit(flat, draft, how, 500).counts;
   CHECK(counts.acceptance() == Approx(0.2).margin(0.01));
@@ -226,7 +227,7 @@ TEST_CASE("greedy speculation writes the words that the table says, for any draf
   Ids expected, text{4, 1};
   bool ended = false;
   while (static_cast<Size>(expected.size()) < how.max_length && !ended) {
-    const Row p = table(1, text[text.size() - 2], text.back(), 0.05, -1);
+    const Row p = chances(1, text[text.size() - 2], text.back(), 0.05, -1);
     text.push_back(std::max_element(p.begin(), p.end()) - p.begin());
     ended = text.back() == how.end;
     if (!ended) expected.push_back(text.back());
@@ -280,7 +281,7 @@ TEST_CASE("speculation: one seed, one text; the log-probability is the model's")
   Ids text{0, 1};
   for (const std::int64_t id : one.text.ids) {
     log_probability +=
-        std::log(table(1, text[text.size() - 2], text.back(), 0.05, -1)[static_cast<std::size_t>(id)]);
+        std::log(chances(1, text[text.size() - 2], text.back(), 0.05, -1)[static_cast<std::size_t>(id)]);
     text.push_back(id);
   }
   CHECK(one.text.log_probability == Approx(log_probability));

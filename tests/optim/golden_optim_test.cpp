@@ -13,7 +13,7 @@ using test::Golden;
 
 namespace {
 
-constexpr Size kSteps = 20;
+constexpr Size kGoldenSteps = 20;
 constexpr double kTolerance = 1e-13;
 
 std::string numbered(const char* name, int k) { return fmt::format("{}.{}", name, k); }
@@ -39,7 +39,7 @@ void give_gradients(const Golden& golden, const std::vector<Tensor>& weights, Si
 /// Runs all steps and compares the weights after each.
 void follow(const Golden& golden, const std::string& name, const std::vector<Tensor>& weights,
             const std::function<void(Size t)>& step) {
-  for (Size i = 0; i < kSteps; ++i) {
+  for (Size i = 0; i < kGoldenSteps; ++i) {
     give_gradients(golden, weights, i);
     step(i + 1);
     for (int k = 0; k < 2; ++k) {
@@ -135,7 +135,7 @@ TEST_CASE("schedules follow their formulas, and PyTorch with them") {
     const std::string name = "schedule_" + kind;
     const std::vector<Tensor> weights = weights_of(golden);
     SGD sgd(weights, {.learning_rate = base, .momentum = 0.9});
-    for (Size t = 1; t <= kSteps; ++t) {
+    for (Size t = 1; t <= kGoldenSteps; ++t) {
       INFO(name << " at " << t);
       CHECK(base * schedule(t) == Approx(golden[name + "/rates"].at({t - 1})).epsilon(1e-14).margin(1e-17));
     }

@@ -73,7 +73,7 @@ struct PlainWeight {
 };
 
 /// The largest |a − b|, relative to 1 or b.
-double distance(const List& a, const List& b) {
+double relative_distance(const List& a, const List& b) {
   if (a.size() != b.size()) return HUGE_VAL;
   double worst = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -130,7 +130,7 @@ void check_follows(Method method, const std::vector<Settings>& settings, const s
     optimiser->step(rate_factor, gradient_scale);
     for (std::size_t k = 0; k < sizes.size(); ++k) {
       CAPTURE(rate_factor, gradient_scale, k, sizes[k]);
-      CHECK(distance(weights[k].to_vector(), plain[k].w) <= (dtype == DType::f64 ? 1e-13 : 4e-6));
+      CHECK(relative_distance(weights[k].to_vector(), plain[k].w) <= (dtype == DType::f64 ? 1e-13 : 4e-6));
     }
   }
 }
@@ -191,7 +191,8 @@ TEST_CASE("the norm is that of all elements, and clipping scales each of them on
       CHECK(clip_gradients(weights, limit) == Approx(norm).epsilon(1e-12));
       for (std::size_t k = 0; k < kSizes.size(); ++k) {
         for (double& g : gradients[k]) g *= limit / (norm + 1e-6);
-        CHECK(distance(weights[k].grad().to_vector(), gradients[k]) <= (dtype == DType::f64 ? 1e-12 : 1e-7));
+        CHECK(relative_distance(weights[k].grad().to_vector(), gradients[k]) <=
+              (dtype == DType::f64 ? 1e-12 : 1e-7));
       }
       CHECK(gradient_norm(weights) == Approx(limit).epsilon(1e-6));
     }
@@ -220,11 +221,12 @@ TEST_CASE("averages of large weights follow the formula for long") {
     averaged.update();
     const double keep = std::min(0.9, t / (t + 9.0));
     for (std::size_t i = 0; i < weight.size(); ++i) average[i] = keep * average[i] + (1 - keep) * weight[i];
-    if (t % 40 == 0 || t == 119) CHECK(distance(averaged.state().at("w").to_vector(), average) <= 1e-13);
+    if (t % 40 == 0 || t == 119)
+      CHECK(relative_distance(averaged.state().at("w").to_vector(), average) <= 1e-13);
   }
   {
     const WeightAverage::InUse use(averaged);
-    CHECK(distance(living.to_vector(), average) <= 1e-13);
+    CHECK(relative_distance(living.to_vector(), average) <= 1e-13);
   }
-  CHECK(distance(living.to_vector(), weight) == 0);
+  CHECK(relative_distance(living.to_vector(), weight) == 0);
 }

@@ -27,14 +27,14 @@ namespace {
 
 /// A little run: two weights, noise from the random state, a schedule, clipping.
 template <class Method, class Options>
-struct Run {
+struct LittleRun {
   Tensor a = variable(random_normal({5, 3}, 1), "net.a"),
          b = variable(random_normal({3}, 2, DType::f64), "net.b");
   Method optimiser;
   Schedule rate = then(warm_up(4), 4, cosine_decay(20));
   std::uint64_t step = 0;
 
-  explicit Run(const Options& options) : optimiser({a, b}, options) { set_random(42); }
+  explicit LittleRun(const Options& options) : optimiser({a, b}, options) { set_random(42); }
 
   void train(std::uint64_t until) {
     while (step < until) {
@@ -68,13 +68,13 @@ struct Run {
 template <class Method, class Options>
 void check_resumes(const Options& options) {
   const test::TemporaryFolder folder;
-  Run<Method, Options> unbroken(options);
+  LittleRun<Method, Options> unbroken(options);
   unbroken.train(7);
   unbroken.save(folder / "state");
   unbroken.train(15);
   const RandomState random = random_state();
 
-  Run<Method, Options> resumed(options);
+  LittleRun<Method, Options> resumed(options);
   resumed.train(2);  // whatever it did before is gone
   resumed.load(folder / "state");
   CHECK(resumed.step == 7);

@@ -10,12 +10,19 @@
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
+#include "tests/not_finite.hpp"
 
 namespace tapestry::checks {
+
+using test::kInf;
+using test::kNaN;
 
 using Function = std::function<Tensor(const std::vector<Tensor>&)>;
 /// The value of a function, then the gradient of each argument, in row-major order.
 using Results = std::vector<std::vector<double>>;
+
+/// Lets each query attend to each key.
+inline bool all_pairs(Size, Size) { return true; }
 
 /// Computes f(inputs) and its gradients for the cotangent dy, which is random if undefined.
 inline Results run(const Function& f, const std::vector<Tensor>& inputs, Tensor dy = {}) {

@@ -40,13 +40,13 @@ std::size_t patterns_of(const BlockMask& mask) {
   return kinds.size();
 }
 
-const std::vector<std::pair<Size, Size>> kSizes{
+const std::vector<std::pair<Size, Size>> kMaskSizes{
     {1, 1}, {48, 96}, {47, 95}, {49, 97}, {3, 200}, {200, 3}, {144, 288}, {145, 289}, {0, 5}, {5, 0}, {0, 0}};
 
 }  // namespace
 
 TEST_CASE("block masks have the pairs that they were made from") {
-  for (const auto& [queries, keys] : kSizes) {
+  for (const auto& [queries, keys] : kMaskSizes) {
     CAPTURE(queries, keys);
     const Dims shape{1, 1, queries, keys};
     check_same(BlockMask::causal(queries, keys), Mask::causal(queries, keys), shape);

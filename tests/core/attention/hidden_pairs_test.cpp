@@ -1,6 +1,5 @@
 // What is promised about NaN, infinity and hidden pairs (core/attention/attend.hpp), kept in tiles, by ops
 // and in second derivatives; held against loops that never evaluate a hidden pair.
-#include <limits>
 
 #include "core/attention/attend.hpp"
 #include "core/attention/score_lambda.hpp"
@@ -13,15 +12,12 @@ using namespace tapestry::checks;
 
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 /// A score that goes wrong at pairs that do not count: as a lambda, and on paper, with its slopes in s and w,
 /// for those that do. Where it gives nothing the pair is hidden by −∞.
 struct Paper {
   double score, ds, dw;
 };
-struct Entry {
+struct FaultyScore {
   std::string name;
   ScoreMod (*mod)(const Tensor& w);
   std::optional<Paper> (*paper)(double s, Size i, Size j, double w);
@@ -29,16 +25,15 @@ struct Entry {
 };
 
 bool causal(Size i, Size j) { return j <= i; }
-bool all(Size, Size) { return true; }
 bool band(Size i, Size j) { return j <= i && i - j < 3; }
 bool lengths(Size i, Size j) { return j < 4 && j <= i + 1; }
 bool holes(Size i, Size j) { return i != 2 && j != 3 && j <= i && (i + j) % 3 != 1; }
 
 /// Fill in what differs: `f(s, at, w)` and its paper.
-const std::vector<Entry>& entries() {
+const std::vector<FaultyScore>& entries() {
   using P = Paper;
   using O = std::optional<Paper>;
-  static const std::vector<Entry> list{
+  static const std::vector<FaultyScore> list{
       {"logarithm",
        [](const Tensor& w) {
          return score_mod([](auto s, auto at, auto u) { return s - u() * log(1 + at.i - at.j); }, learned(w));
@@ -109,7 +104,7 @@ const std::vector<Entry>& entries() {
          const double r = std::sqrt(w * d);
          return P{s * r, r, s * d / (2 * r)};
        },
-       all},
+       all_pairs},
       {"branches in branches, one value used inside and outside",
        [](const Tensor& w) {
          return score_mod(
@@ -127,7 +122,7 @@ const std::vector<Entry>& entries() {
          if (i < 3) return P{s + std::log(r), 1, 1 / w};
          return P{s + std::sqrt(r) + r, 1, 0.5 / std::sqrt(w * d) + 1 / d};
        },
-       all},
+       all_pairs},
       {"a table of logarithms",
        [](const Tensor& w) {
          return score_mod(
@@ -160,7 +155,7 @@ const std::vector<Entry>& entries() {
          if (i == 2) return {};
          return P{s * w, w, s};
        },
-       all},
+       all_pairs},
       {"−∞ above the diagonal and a row of it, by a logarithm",
        [](const Tensor& w) {
          return score_mod(
@@ -172,7 +167,7 @@ const std::vector<Entry>& entries() {
          const double l = std::log(static_cast<double>(i));
          return P{s * w + w * l + std::log(static_cast<double>(1 + i - j)), w, s + l};
        },
-       all},
+       all_pairs},
       {"−∞ at pairs of a window",
        [](const Tensor& w) {
          return score_mod([](auto s, auto at, auto u) { return select(at.i - at.j == 1, -kInf, s * u()); },
@@ -190,7 +185,7 @@ constexpr Size kQ = 5, kK = 6, kD = 3, kV = 2, kH = 2;
 
 /// y, dq, dk, dv, dw on paper, of (1, H, Q, d), (1, H, K, d), (1, H, K, v), w () under dy; hidden pairs are
 /// never evaluated.
-std::vector<std::vector<double>> on_paper(const Entry& e, const std::vector<std::vector<double>>& x,
+std::vector<std::vector<double>> on_paper(const FaultyScore& e, const std::vector<std::vector<double>>& x,
                                           const std::vector<double>& dy, bool sink) {
   const auto at = [](Size i) { return static_cast<std::size_t>(i); };
   std::vector<std::vector<double>> r{std::vector<double>(at(kH * kQ * kV)),
@@ -240,9 +235,10 @@ std::vector<Tensor> inputs() {
           random_normal({1, kH, kK, kV}, 3, DType::f64), scalar(0.7, DType::f64)};
 }
 
-AttendOptions options_of(const Entry& e, const Tensor& w, bool sink) {
+AttendOptions options_of(const FaultyScore& e, const Tensor& w, bool sink) {
   AttendOptions options{.score = e.mod(w), .sink = sink};
-  if (e.may != all) options.mask = BlockMask::where(kQ, kK, [&](QueryKey p) { return e.may(p.i, p.j); });
+  if (e.may != all_pairs)
+    options.mask = BlockMask::where(kQ, kK, [&](QueryKey p) { return e.may(p.i, p.j); });
   return options;
 }
 
@@ -266,7 +262,7 @@ std::vector<double> joined(const std::vector<Tensor>& parts) {
 }  // namespace
 
 TEST_CASE("what a score gives at hidden pairs and in branches that were not taken touches nothing") {
-  for (const Entry& e : entries())
+  for (const FaultyScore& e : entries())
     for (const bool sink : {false, true}) {
       CAPTURE(e.name, sink);
       const std::vector<Tensor> x = inputs();

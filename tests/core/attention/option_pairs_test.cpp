@@ -38,12 +38,12 @@ void check_against_ops(const Make& make, const std::vector<Dims>& shapes, double
 }
 
 /// (queries, keys): one tile, and several with ends that fill no register.
-const std::vector<std::pair<Size, Size>> kSizes{{4, 5}, {61, 133}};
+const std::vector<std::pair<Size, Size>> kOptionSizes{{4, 5}, {61, 133}};
 
 }  // namespace
 
 TEST_CASE("dropout with a score that learns: every gradient is that of plain ops", "[unsanitized]") {
-  for (const auto& [queries, keys] : kSizes)
+  for (const auto& [queries, keys] : kOptionSizes)
     for (const bool masked : {false, true}) {
       CAPTURE(queries, keys, masked);
       check_against_ops(
@@ -60,7 +60,7 @@ TEST_CASE("dropout with a score that learns: every gradient is that of plain ops
 }
 
 TEST_CASE("dropout with a sink and a score that learns") {
-  for (const auto& [queries, keys] : kSizes)
+  for (const auto& [queries, keys] : kOptionSizes)
     check_against_ops(
         [](const std::vector<Tensor>& t) {
           return AttendOptions{
@@ -72,7 +72,7 @@ TEST_CASE("dropout with a sink and a score that learns") {
 }
 
 TEST_CASE("a pair score with a score that learns, a mask and dropout", "[unsanitized]") {
-  for (const auto& [queries, keys] : kSizes)
+  for (const auto& [queries, keys] : kOptionSizes)
     check_against_ops(
         [queries = queries, keys = keys](const std::vector<Tensor>& t) {
           return AttendOptions{
@@ -89,7 +89,7 @@ TEST_CASE("a pair score with a score that learns, a mask and dropout", "[unsanit
 // where f(0, 0) differs from pair to pair, which softmax does not hide.
 TEST_CASE("a pair score whose f(0, 0) depends on the place") {
   for (const Size width : {1, 3, 8, 13, 17})
-    for (const auto& [queries, keys] : kSizes) {
+    for (const auto& [queries, keys] : kOptionSizes) {
       if (kAddressSanitizer && width != 3 && width != 17) continue;
       CAPTURE(width, queries, keys);
       check_against_ops(

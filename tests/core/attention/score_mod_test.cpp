@@ -1,5 +1,4 @@
 // Scores written as lambdas: values and all gradients as plain ops have them, and as differences have them.
-#include <limits>
 
 #include "core/attention/attend.hpp"
 #include "core/attention/score_lambda.hpp"
@@ -20,7 +19,7 @@ struct Sizes {
 };
 
 /// A score, what it learns, and which pairs count (none: all).
-struct Entry {
+struct LambdaScore {
   std::string name;
   std::function<ScoreMod(const std::vector<Tensor>& learned, const Sizes&)> make;
   std::function<std::vector<Dims>(const Sizes&)> learned = [](const Sizes&) { return std::vector<Dims>(); };
@@ -46,19 +45,19 @@ Indices buckets(Size distances) {
   return Indices(ids, {distances});
 }
 
-bool causal(const QueryKey& p) { return p.j <= p.i; }
+bool causal_pair(const QueryKey& p) { return p.j <= p.i; }
 
-const std::vector<Entry>& gallery() {
+const std::vector<LambdaScore>& gallery() {
   const auto none = [](const Sizes&) { return std::vector<Dims>(); };
   const auto heads = [](const Sizes& n) { return std::vector<Dims>{{n.heads}}; };
-  static const std::vector<Entry> all{
+  static const std::vector<LambdaScore> all{
       {"unchanged", [](auto&, auto&) { return score_mod([](auto s, auto) { return s; }); }},
       {"ALiBi",
        [](auto& t, auto&) {
          return score_mod([](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); },
                           learned(t[0]));
        },
-       heads, causal},
+       heads, causal_pair},
       {"relative bias",
        [](auto& t, auto& n) {
          return score_mod(
@@ -76,7 +75,7 @@ const std::vector<Entry>& gallery() {
        [](const Sizes& n) {
          return std::vector<Dims>{{n.heads, n.queries}};
        },
-       causal},
+       causal_pair},
       {"soft-cap", [](auto&, auto&) { return score_mod([](auto s, auto) { return 2 * tanh(s / 2); }); }},
       {"learned temperature",
        [](auto& t, auto&) {
@@ -87,12 +86,11 @@ const std::vector<Entry>& gallery() {
        [](auto&, auto& n) {
          return score_mod(
              [](auto s, auto at, auto document) {
-               return select(document(at.b, at.i) == document(at.b, at.j), s,
-                             -std::numeric_limits<double>::infinity());
+               return select(document(at.b, at.i) == document(at.b, at.j), s, -kInf);
              },
              documents(n));
        },
-       none, causal},
+       none, causal_pair},
       {"T5 buckets",
        [](auto& t, auto& n) {
          return score_mod(
@@ -102,7 +100,7 @@ const std::vector<Entry>& gallery() {
        [](const Sizes& n) {
          return std::vector<Dims>{{8, n.heads}};
        },
-       causal},
+       causal_pair},
       {"distance decay",
        [](auto& t, auto&) {
          return score_mod(
@@ -238,7 +236,7 @@ const std::vector<Entry>& gallery() {
   return all;
 }
 
-AttendOptions options_of(const Entry& entry, const Sizes& n, const std::vector<Tensor>& learned) {
+AttendOptions options_of(const LambdaScore& entry, const Sizes& n, const std::vector<Tensor>& learned) {
   AttendOptions options;
   options.score = entry.make(learned, n);
   if (entry.may) options.mask = BlockMask::where(n.queries, n.keys, entry.may);
@@ -246,7 +244,7 @@ AttendOptions options_of(const Entry& entry, const Sizes& n, const std::vector<T
 }
 
 /// Query, key, value and what is learned.
-std::vector<Tensor> inputs_of(const Entry& entry, const Sizes& n, Size width, DType dtype) {
+std::vector<Tensor> inputs_of(const LambdaScore& entry, const Sizes& n, Size width, DType dtype) {
   std::vector<Tensor> x{random_normal({n.batch, n.heads, n.queries, width}, 1, dtype),
                         random_normal({n.batch, n.heads, n.keys, width}, 2, dtype),
                         random_normal({n.batch, n.heads, n.keys, 3}, 3, dtype)};
@@ -255,12 +253,12 @@ std::vector<Tensor> inputs_of(const Entry& entry, const Sizes& n, Size width, DT
   return x;
 }
 
-Function tiled(const Entry& entry, const Sizes& n) {
+Function tiled(const LambdaScore& entry, const Sizes& n) {
   return [&entry, n](const std::vector<Tensor>& x) {
     return attend(x[0], x[1], x[2], options_of(entry, n, {x.begin() + 3, x.end()}));
   };
 }
-Function by_ops(const Entry& entry, const Sizes& n) {
+Function by_ops(const LambdaScore& entry, const Sizes& n) {
   return [&entry, n](const std::vector<Tensor>& x) {
     return attend_by_ops(x[0], x[1], x[2], options_of(entry, n, {x.begin() + 3, x.end()}));
   };
@@ -269,7 +267,7 @@ Function by_ops(const Entry& entry, const Sizes& n) {
 }  // namespace
 
 TEST_CASE("a lambda's values and gradients are those of plain ops") {
-  for (const Entry& entry : gallery())
+  for (const LambdaScore& entry : gallery())
     for (const Sizes& n :
          {Sizes{2, 3, 50, 100}, {1, 3, 49, 197}, {1, 3, 400, 20}, {2, 3, 7, 5}, {1, 3, 1, 17}}) {
       if (kAddressSanitizer && n.queries > 49) continue;
@@ -288,7 +286,7 @@ TEST_CASE("a lambda's values and gradients are those of plain ops") {
 
 TEST_CASE("a lambda's gradients are those of differences", "[unsanitized]") {
   const Sizes n{2, 3, 4, 5};
-  for (const Entry& entry : gallery()) {
+  for (const LambdaScore& entry : gallery()) {
     GradcheckOptions options;
     options.name = entry.name;
     options.expect_zero = entry.name == "scores that ignore queries and keys";
@@ -302,7 +300,7 @@ TEST_CASE("a lambda's gradients are those of differences", "[unsanitized]") {
 TEST_CASE("a lambda's second gradients go through plain ops") {
   const Sizes n{1, 3, 3, 4};
   for (const std::string name : {"ALiBi", "a gate", "documents"})
-    for (const Entry& entry : gallery()) {
+    for (const LambdaScore& entry : gallery()) {
       if (entry.name != name) continue;
       const auto result = gradgradcheck(tiled(entry, n), inputs_of(entry, n, 2, DType::f64));
       INFO(result.report());
@@ -312,7 +310,7 @@ TEST_CASE("a lambda's second gradients go through plain ops") {
 
 TEST_CASE("a lambda with heads that share keys, a sink, and with the sum of parts") {
   const Sizes n{2, 3, 60, 110};
-  for (const Entry& entry : gallery()) {
+  for (const LambdaScore& entry : gallery()) {
     CAPTURE(entry.name);
     const auto with = [&](auto f) {
       return [&entry, n, f](const std::vector<Tensor>& x) {
@@ -330,7 +328,7 @@ TEST_CASE("a lambda with heads that share keys, a sink, and with the sum of part
 
 TEST_CASE("the same bits for what is learned, on any number of threads", "[unsanitized]") {
   for (const Sizes& n : {Sizes{1, 3, 100, 300}, {3, 3, 60, 110}})
-    for (const Entry& entry : gallery()) {
+    for (const LambdaScore& entry : gallery()) {
       if (entry.learned(n).size() < 2 && entry.name != "relative bias") continue;
       CAPTURE(entry.name);
       const auto on = [&](int threads) {
@@ -344,9 +342,7 @@ TEST_CASE("the same bits for what is learned, on any number of threads", "[unsan
 }
 
 TEST_CASE("−∞ from a lambda hides the pair, as a mask does") {
-  const auto hide = [](auto s, auto at) {
-    return select(at.j > at.i, -std::numeric_limits<double>::infinity(), s);
-  };
+  const auto hide = [](auto s, auto at) { return select(at.j > at.i, -kInf, s); };
   const auto inputs = [](DType dtype) {
     return std::vector<Tensor>{random_normal({2, 2, 60, 5}, 1, dtype),
                                random_normal({2, 2, 110, 5}, 2, dtype),
@@ -354,16 +350,16 @@ TEST_CASE("−∞ from a lambda hides the pair, as a mask does") {
   };
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Results want = run(
-        [&](const auto& x) { return attend(x[0], x[1], x[2], {.mask = BlockMask::where(60, 110, causal)}); },
+        [&](const auto& x) {
+          return attend(x[0], x[1], x[2], {.mask = BlockMask::where(60, 110, causal_pair)});
+        },
         inputs(dtype));
     const Results got = run(
         [&](const auto& x) { return attend(x[0], x[1], x[2], {.score = score_mod(hide)}); }, inputs(dtype));
     check_near(got, want, dtype == DType::f32 ? 1e-6 : 1e-12);
   }
   // All of a query's pairs: nothing to attend to.
-  const auto none = [](auto s, auto at) {
-    return select(at.i == 50, -std::numeric_limits<double>::infinity(), s);
-  };
+  const auto none = [](auto s, auto at) { return select(at.i == 50, -kInf, s); };
   const Results got = run([&](const auto& x) { return attend(x[0], x[1], x[2], {.score = score_mod(none)}); },
                           inputs(DType::f64));
   for (const std::size_t which : {0U, 1U})

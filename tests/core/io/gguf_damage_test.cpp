@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/io/gguf.hpp"
-#include "core/io/text.hpp"
 #include "tests/catch.hpp"
+#include "tests/core/io/clear_line.hpp"
 #include "tests/core/io/gguf_hand.hpp"
 #include "tests/message_of.hpp"
 
@@ -16,34 +16,30 @@ using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using test::Bytes;
 using test::Hand;
+using test::is_one_clear_line;
 using test::message_of;
 using test::valid_by_hand;
 
 namespace {
 
-std::string refusal(const Bytes& bytes) {
+std::string gguf_refusal(const Bytes& bytes) {
   return message_of([&] { parse_gguf(bytes, "some/file"); });
-}
-
-bool is_one_clear_line(const std::string& message) {
-  return message.find("'some/file': ") == 0 && message.size() < 500 && is_utf8(message) &&
-         std::none_of(message.begin(), message.end(), [](char c) { return c >= 0 && c < 32; });
 }
 
 }  // namespace
 
 TEST_CASE("gguf: a file cut at any byte is refused, up to the last tensor's end") {
   const Bytes whole = valid_by_hand().bytes;
-  REQUIRE(refusal(whole) == "(nothing thrown)");
+  REQUIRE(gguf_refusal(whole) == "(nothing thrown)");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::string message =
-        refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+        gguf_refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
     INFO(length << ": " << message);
     CHECK(is_one_clear_line(message));
   }
   Bytes longer = whole;  // other programs pad the last tensor
   longer.resize(whole.size() + 30);
-  CHECK(refusal(longer) == "(nothing thrown)");
+  CHECK(gguf_refusal(longer) == "(nothing thrown)");
 }
 
 TEST_CASE("gguf: each number of the header, replaced by extreme ones, is refused or harmless") {
@@ -56,7 +52,7 @@ TEST_CASE("gguf: each number of the header, replaced by extreme ones, is refused
           ~std::uint64_t{0}}) {
       Bytes bytes = hand.bytes;
       std::memcpy(bytes.data() + place, &value, width);
-      const std::string message = refusal(bytes);
+      const std::string message = gguf_refusal(bytes);
       INFO(place << " = " << value << ": " << message);
       refused += message != "(nothing thrown)";
       CHECK((message == "(nothing thrown)" || is_one_clear_line(message)));
@@ -142,16 +138,16 @@ TEST_CASE("gguf: each kind of damage is named with its place") {
        "two tensors are named \"x\""},
   };
   for (const auto& [bytes, part] : damages) {
-    const std::string message = refusal(bytes);
+    const std::string message = gguf_refusal(bytes);
     INFO("wanted: " << part << "\ngot:    " << message);
     CHECK(is_one_clear_line(message));
     CHECK_THAT(message, ContainsSubstring(part));
   }
-  CHECK(refusal(nested(8)) == "(nothing thrown)");
-  CHECK(refusal(with_tensor({0, 7}, 0)) == "(nothing thrown)");
-  CHECK(refusal(with_tensor({16}, 0)) == "(nothing thrown)");
-  CHECK(refusal(with_tensor({1}, 0, 32)) == "(nothing thrown)");
-  CHECK(refusal(with_alignment(4, 1)) == "(nothing thrown)");
+  CHECK(gguf_refusal(nested(8)) == "(nothing thrown)");
+  CHECK(gguf_refusal(with_tensor({0, 7}, 0)) == "(nothing thrown)");
+  CHECK(gguf_refusal(with_tensor({16}, 0)) == "(nothing thrown)");
+  CHECK(gguf_refusal(with_tensor({1}, 0, 32)) == "(nothing thrown)");
+  CHECK(gguf_refusal(with_alignment(4, 1)) == "(nothing thrown)");
 }
 
 TEST_CASE("gguf: bytes changed at random are read or refused with one line") {
@@ -165,7 +161,7 @@ TEST_CASE("gguf: bytes changed at random are read or refused with one line") {
       const std::size_t place = below(bytes.size() - 98);
       bytes[place] = static_cast<std::byte>(below(2) == 0 ? below(256) : below(16));
     }
-    const std::string message = refusal(bytes);
+    const std::string message = gguf_refusal(bytes);
     const bool fine = message == "(nothing thrown)";
     (fine ? read : refused) += 1;
     INFO(message);

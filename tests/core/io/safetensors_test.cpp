@@ -15,11 +15,13 @@
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
 #include "tests/catch.hpp"
+#include "tests/core/io/clear_line.hpp"
 #include "tests/message_of.hpp"
 #include "tests/temporary.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using test::is_one_clear_line;
 using test::message_of;
 using test::TemporaryFolder;
 
@@ -37,13 +39,8 @@ Bytes file_of(const std::string& header, std::size_t data) {
   return bytes;
 }
 
-std::string refusal(const Bytes& bytes) {
+std::string safetensors_refusal(const Bytes& bytes) {
   return message_of([&] { parse_safetensors(bytes, "some/file"); });
-}
-
-bool is_one_clear_line(const std::string& message) {
-  return message.find("'some/file'") == 0 && message.size() < 600 &&
-         message.find('\n') == std::string::npos && message.find('\0') == std::string::npos;
 }
 
 /// One tensor's entry.
@@ -219,21 +216,21 @@ TEST_CASE("safetensors: each type of whole numbers, at both of its ends") {
 
 TEST_CASE("safetensors: a file cut at any byte, or with bytes behind it, is refused") {
   const Bytes whole = file_of(kValid, 24);
-  REQUIRE(refusal(whole) == "(nothing thrown)");
+  REQUIRE(safetensors_refusal(whole) == "(nothing thrown)");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     const std::string message =
-        refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
+        safetensors_refusal(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)));
     INFO(length << ": " << message);
     CHECK(is_one_clear_line(message));
   }
   Bytes longer = whole;
   longer.push_back(std::byte{0});
-  CHECK_THAT(refusal(longer), ContainsSubstring("1 bytes after the last tensor"));
+  CHECK_THAT(safetensors_refusal(longer), ContainsSubstring("1 bytes after the last tensor"));
 }
 
 TEST_CASE("safetensors: the header cut at any byte, its length put right, is refused") {
   for (std::size_t length = 0; length < kValid.size(); ++length) {
-    const std::string message = refusal(file_of(kValid.substr(0, length), 24));
+    const std::string message = safetensors_refusal(file_of(kValid.substr(0, length), 24));
     INFO(length << ": " << message);
     CHECK(is_one_clear_line(message));
   }
@@ -329,7 +326,7 @@ TEST_CASE("safetensors: each kind of damage is named with its place") {
       {file_of(R"({"__metadata__":{},"__metadata__":{}})", 0), "__metadata__ twice"},
   };
   for (const auto& [bytes, fragment] : damages) {
-    const std::string message = refusal(bytes);
+    const std::string message = safetensors_refusal(bytes);
     INFO(message);
     CHECK(is_one_clear_line(message));
     CHECK_THAT(message, ContainsSubstring(fragment));
@@ -337,9 +334,9 @@ TEST_CASE("safetensors: each kind of damage is named with its place") {
 }
 
 TEST_CASE("safetensors: what is odd but legal is read") {
-  CHECK(refusal(file_of("{}", 0)) == "(nothing thrown)");
-  CHECK(refusal(file_of("{}      ", 0)) == "(nothing thrown)");
-  CHECK(refusal(file_of(R"({"__metadata__":{}})", 0)) == "(nothing thrown)");
+  CHECK(safetensors_refusal(file_of("{}", 0)) == "(nothing thrown)");
+  CHECK(safetensors_refusal(file_of("{}      ", 0)) == "(nothing thrown)");
+  CHECK(safetensors_refusal(file_of(R"({"__metadata__":{}})", 0)) == "(nothing thrown)");
   // Order of the header, empty tensors at either end, six axes, an empty name.
   const std::string header = R"({ "late" : )" + entry("F32", "1,1,1,1,1,2", "4,12") + R"(,"e":)" +
                              entry("F64", "0", "12,12") + R"(,"":)" + entry("F32", "", "0,4") + R"(,"e0":)" +
@@ -353,9 +350,9 @@ TEST_CASE("safetensors: what is odd but legal is read") {
 
 TEST_CASE("safetensors: a header that lies, or nests deeply, takes no memory") {
   const Size before = simd::pool_stats().reserved;
-  refusal(file_of(R"({"x":)" + entry("F32", "100000000000", "0,400000000000") + "}", 8));
-  refusal(file_of(R"({"x":)" + std::string(2'000'000, '[') + "}", 0));
-  refusal(file_of(R"({"x":)" + std::string(2'000'000, '{') + "}", 0));
+  safetensors_refusal(file_of(R"({"x":)" + entry("F32", "100000000000", "0,400000000000") + "}", 8));
+  safetensors_refusal(file_of(R"({"x":)" + std::string(2'000'000, '[') + "}", 0));
+  safetensors_refusal(file_of(R"({"x":)" + std::string(2'000'000, '{') + "}", 0));
   CHECK(simd::pool_stats().reserved == before);
 }
 
@@ -395,7 +392,7 @@ TEST_CASE("safetensors: thousands of random changes are read or refused, never w
       const std::uint64_t length = below(bytes.size() - 7);
       std::memcpy(bytes.data(), &length, 8);
     }
-    const std::string message = refusal(bytes);
+    const std::string message = safetensors_refusal(bytes);
     const bool fine = message == "(nothing thrown)";
     (fine ? read : refused) += 1;
     INFO(message);

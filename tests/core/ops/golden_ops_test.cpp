@@ -11,7 +11,7 @@ using test::Golden;
 
 namespace {
 
-constexpr double kTolerance = 1e-11;
+constexpr double kGoldenTolerance = 1e-11;
 
 /// Runs f on the named inputs of a case, as leaves, and compares its result and the gradient of each input.
 void check_case(const Golden& golden, const std::string& name, const std::vector<std::string>& inputs,
@@ -20,12 +20,12 @@ void check_case(const Golden& golden, const std::string& name, const std::vector
   for (const std::string& input : inputs) leaves.push_back(variable(golden[name + "/" + input], input));
   Tape tape;
   const Tensor output = f(leaves);
-  test::check_close(output, golden[name + "/output"], kTolerance, name + ": output");
+  test::check_close(output, golden[name + "/output"], kGoldenTolerance, name + ": output");
   tape.backward(output, golden[name + "/cotangent"]);
   for (const Tensor& leaf : leaves) {
     INFO(name << ": " << leaf.name());
     REQUIRE(leaf.has_grad());
-    test::check_close(leaf.grad(), golden[name + "/grad." + leaf.name()], kTolerance,
+    test::check_close(leaf.grad(), golden[name + "/grad." + leaf.name()], kGoldenTolerance,
                       name + ": gradient of " + leaf.name());
   }
 }

@@ -19,7 +19,7 @@ using test::Threads;
 namespace {
 
 constexpr double kStep = 1e-6;  // of the differences
-constexpr double kTolerance =
+constexpr double kSlopeTolerance =
     2e-5;  // relative to the gradient's length, of which one element in 10⁶ is a thousandth
 constexpr double kF32Tolerance = 20;  // times a row's own: sums are longer
 
@@ -65,7 +65,7 @@ void require_slopes(const Sample& sample, const Results& results) {
     const double slope = slope_between(dy.v, at(-kStep), at(kStep)), got = dot(gradient, direction.v);
     CAPTURE(i, slope, got, length(gradient));
     if (!sample.zero_gradient) REQUIRE(length(gradient) > 0);
-    REQUIRE(std::abs(got - slope) <= kTolerance * length(gradient));
+    REQUIRE(std::abs(got - slope) <= kSlopeTolerance * length(gradient));
   }
 }
 
@@ -159,6 +159,6 @@ TEST_CASE("second derivatives of large samples have the slopes of first ones", "
     }
     CAPTURE(value, second.value, slope, got, size);
     REQUIRE(std::abs(second.value - value) <= 1e-10 * scale);
-    REQUIRE(std::abs(got - slope) <= kTolerance * size + 1e-9 * scale);
+    REQUIRE(std::abs(got - slope) <= kSlopeTolerance * size + 1e-9 * scale);
   });
 }

@@ -7,7 +7,6 @@ namespace tapestry::table {
 
 namespace {
 
-Plain any(const Dims& shape, std::uint64_t seed) { return normal(shape, seed); }
 /// Away from zero, of both signs.
 Plain nonzero(const Dims& shape, std::uint64_t seed) {
   Plain x = uniform(shape, seed, 0.5, 2);
@@ -110,16 +109,16 @@ Rows arithmetic_rows() {
   Rows rows{
       binary(
           "add", [](const Tensor& a, const Tensor& b) { return add(a, b); },
-          [](double a, double b) { return a + b; }, any, any),
+          [](double a, double b) { return a + b; }, normal, normal),
       binary(
           "sub", [](const Tensor& a, const Tensor& b) { return sub(a, b); },
-          [](double a, double b) { return a - b; }, any, any),
+          [](double a, double b) { return a - b; }, normal, normal),
       binary(
           "mul", [](const Tensor& a, const Tensor& b) { return mul(a, b); },
-          [](double a, double b) { return a * b; }, any, any),
+          [](double a, double b) { return a * b; }, normal, normal),
       binary(
           "div", [](const Tensor& a, const Tensor& b) { return div(a, b); },
-          [](double a, double b) { return a / b; }, any, nonzero),
+          [](double a, double b) { return a / b; }, normal, nonzero),
       binary(
           "maximum", [](const Tensor& a, const Tensor& b) { return maximum(a, b); },
           [](double a, double b) { return std::max(a, b); }, tenths, tenths_and_a_bit),
@@ -128,7 +127,7 @@ Rows arithmetic_rows() {
           [](double a, double b) { return std::min(a, b); }, tenths, tenths_and_a_bit),
       binary(
           "pow", [](const Tensor& a, const Tensor& b) { return pow(a, b); },
-          [](double a, double b) { return std::pow(a, b); }, base, any),
+          [](double a, double b) { return std::pow(a, b); }, base, normal),
       binary(
           "fmod", [](const Tensor& a, const Tensor& b) { return fmod(a, b); },
           [](double a, double b) { return std::fmod(a, b); }, to_divide, three_to_four),

@@ -22,7 +22,7 @@ struct Score {
   bool sink = false;  ///< the last of what is learned is the sink's
 };
 
-struct Case {
+struct AttendCase {
   std::string label;
   Dims q, k, v;
   bool (*may)(const QueryKey&) = nullptr;
@@ -33,7 +33,7 @@ struct Case {
 };
 
 /// Σ_j exp(s_ij) v_jc / Σ_j exp(s_ij), or the logarithm of the lower sum behind the last column.
-Plain on_paper(const Case& c, const Plains& p) {
+Plain on_paper(const AttendCase& c, const Plains& p) {
   const int rank = c.q.rank();
   Dims shape = c.q;
   shape.back() = c.v.back() + (c.with_lse ? 1 : 0);
@@ -64,7 +64,7 @@ Plain on_paper(const Case& c, const Plains& p) {
   });
 }
 
-Sample sample_of(const Case& c) {
+Sample sample_of(const AttendCase& c) {
   Plains inputs{normal(c.q, 61), normal(c.k, 62), normal(c.v, 63)};
   for (const Dims& shape : c.score.learned) inputs.push_back(uniform(shape, 64 + inputs.size(), 0.3, 1.2));
   const auto op = [c](const Tensors& t) {
@@ -210,8 +210,8 @@ bool far_window(const QueryKey& p) { return p.j <= p.i + 60 && p.i - p.j < 150; 
 /// Query 1 sees nothing, and nobody sees key 2.
 bool holes(const QueryKey& p) { return p.i != 1 && p.j != 2; }
 
-std::vector<Case> cases() {
-  std::vector<Case> list{
+std::vector<AttendCase> attend_cases() {
+  std::vector<AttendCase> list{
       {"plain", {3, 3}, {3, 3}, {3, 3}},
       {"causal", {3, 3}, {3, 3}, {3, 3}, causal},
       {"batch", {2, 3, 4}, {2, 5, 4}, {2, 5, 3}},
@@ -311,7 +311,7 @@ std::vector<Case> cases() {
     list.push_back({"queries", {n, 2}, {3, 2}, {3, 2}});
     if (n <= 33) list.push_back({"widths", {2, n}, {3, n}, {3, n}});
   }
-  for (Case& c : list)
+  for (AttendCase& c : list)
     c.zero_gradient = c.q.count() * c.k.count() * c.v.count() == 0 || c.k[c.k.rank() - 2] == 1;
   return list;
 }
@@ -320,7 +320,7 @@ std::vector<Case> cases() {
 
 Rows attend_rows() {
   Row row{"attend", {}};
-  for (const Case& c : cases()) row.samples.push_back(sample_of(c));
+  for (const AttendCase& c : attend_cases()) row.samples.push_back(sample_of(c));
   row.errors = {
       {[] {
          attend(zeros({3, 4}), zeros({5, 3}), zeros({5, 2}));

@@ -10,7 +10,7 @@ namespace tapestry::table {
 namespace {
 
 /// Sizes, and what there is beside q, k and v.
-struct Case {
+struct LinearAttendCase {
   Dims leading;
   Size words, d, e, chunk;
   WriteRule rule = WriteRule::sum;
@@ -24,7 +24,7 @@ Dims dims(const Dims& leading, std::initializer_list<Size> rest) {
 }
 
 /// The recurrence, word by word; the state stands behind the reads.
-Plain on_paper(const Case& c, const Plains& p) {
+Plain on_paper(const LinearAttendCase& c, const Plains& p) {
   recurrence::Text x{c.leading.count(),          c.words, c.d,    c.e,
                      c.rule == WriteRule::delta, p[0].v,  p[1].v, p[2].v};
   std::size_t next = 3;
@@ -43,7 +43,7 @@ Plain on_paper(const Case& c, const Plains& p) {
   return result;
 }
 
-Sample sample_of(const Case& c) {
+Sample sample_of(const LinearAttendCase& c) {
   const double width = 0.9 / std::sqrt(static_cast<double>(std::max<Size>(1, c.d)));
   Sample sample{fmt::format("{} words {} d {} e {} in {}, {}{}{}{}", text(c.leading), c.words, c.d, c.e,
                             c.chunk, c.rule == WriteRule::delta ? "delta" : "sum", c.gate ? ", gates" : "",
@@ -67,8 +67,8 @@ Sample sample_of(const Case& c) {
   return sample;
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<LinearAttendCase> linear_attend_cases() {
+  std::vector<LinearAttendCase> all;
   for (const WriteRule rule : {WriteRule::sum, WriteRule::delta}) {
     for (int kind = 0; kind < 8; ++kind)  // more words than one chunk, and a last one that is not full
       all.push_back({{2}, 5, 2, 3, 2, rule, (kind & 1) != 0, (kind & 2) != 0, (kind & 4) != 0});
@@ -92,7 +92,7 @@ std::vector<Case> cases() {
 
 Rows linear_rows() {
   Row row{"linear_attend", {}};
-  for (const Case& c : cases()) row.samples.push_back(sample_of(c));
+  for (const LinearAttendCase& c : linear_attend_cases()) row.samples.push_back(sample_of(c));
   row.errors = {{[] {
                    linear_attend(zeros({2, 3, 4}), zeros({2, 5, 4}), zeros({2, 3, 4}));
                  },

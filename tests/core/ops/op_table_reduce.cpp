@@ -99,8 +99,6 @@ Plain near_one(const Dims& shape, std::uint64_t seed) {
   return x;
 }
 
-Plain any(const Dims& shape, std::uint64_t seed) { return normal(shape, seed); }
-
 Row sum_to_row() {
   Row row{"sum_to", {}};
   const std::vector<std::pair<Dims, Dims>> cases{{{3, 4}, {4}},         {{3, 4}, {3, 1}},
@@ -162,11 +160,11 @@ Row cumulative_sum_row() {
 Rows reduce_rows() {
   Rows rows{
       reduction(
-          "sum", [](const Tensor& x, const Dims& axes, Keep keep) { return sum(x, axes, keep); }, total, any,
-          true),
+          "sum", [](const Tensor& x, const Dims& axes, Keep keep) { return sum(x, axes, keep); }, total,
+          normal, true),
       reduction(
           "mean", [](const Tensor& x, const Dims& axes, Keep keep) { return mean(x, axes, keep); }, average,
-          any, false),
+          normal, false),
       reduction(
           "max", [](const Tensor& x, const Dims& axes, Keep keep) { return max(x, axes, keep); },
           [](const List& x) { return *std::max_element(x.begin(), x.end()); }, spaced, false),
@@ -175,13 +173,13 @@ Rows reduce_rows() {
           [](const List& x) { return *std::min_element(x.begin(), x.end()); }, spaced, false),
       reduction(
           "var", [](const Tensor& x, const Dims& axes, Keep keep) { return var(x, axes, 0, keep); },
-          [](const List& x) { return spread(x, 0); }, any, false, 2),
+          [](const List& x) { return spread(x, 0); }, normal, false, 2),
       reduction(
           "var", [](const Tensor& x, const Dims& axes, Keep keep) { return var(x, axes, 1, keep); },
-          [](const List& x) { return spread(x, 1); }, any, false, 2),
+          [](const List& x) { return spread(x, 1); }, normal, false, 2),
       reduction(
           "logsumexp", [](const Tensor& x, const Dims& axes, Keep keep) { return logsumexp(x, axes, keep); },
-          log_sum_exp, any, false),
+          log_sum_exp, normal, false),
       reduction(
           "prod", [](const Tensor& x, const Dims& axes, Keep keep) { return prod(x, axes, keep); },
           [](const List& x) { return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies<>()); },

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "core/ops/arithmetic.hpp"
@@ -16,20 +15,20 @@
 #include "core/tensor/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
+#include "tests/not_finite.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using test::kInf;
+using test::kNaN;
 using Ids = std::vector<std::int64_t>;
 using Bits = std::vector<bool>;
 
 namespace {
 
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN(),
-                 kInfinity = std::numeric_limits<double>::infinity();
-
 /// Few values, so that many are equal, with NaN and infinities among them.
 std::vector<double> coarse(Size count, std::uint64_t seed) {
-  const std::vector<double> all{-kInfinity, -1, -0.0, 0.0, 2, kInfinity, kNaN};
+  const std::vector<double> all{-kInf, -1, -0.0, 0.0, 2, kInf, kNaN};
   std::vector<double> values;
   for (Size i = 0; i < count; ++i)
     values.push_back(all[Stream(seed, 5).below(all.size(), static_cast<std::uint64_t>(i))]);
@@ -88,7 +87,7 @@ TEST_CASE("argmin and argmax along any axis are the first of equals; the first N
   CHECK(argmin(x, 0).to_vector() == Ids{1, 2, 0});
   CHECK(argmax(x, 0).to_vector() == Ids{0, 0, 1});
   CHECK(argmax(x, -1).to_vector() == Ids{0, 2, 2});
-  const Tensor odd = tensor({kNaN, -kInfinity, kNaN}, DType::f64);
+  const Tensor odd = tensor({kNaN, -kInf, kNaN}, DType::f64);
   CHECK(argmin(odd).to_vector() == Ids{0});
   CHECK(argmax(odd).to_vector() == Ids{0});
   CHECK(argmin(zeros({2, 1, 3}), 1).shape() == Dims{2, 3});
@@ -105,7 +104,7 @@ TEST_CASE("to_indices takes whole numbers, and names the first other one") {
   CHECK(ids.to_vector() == Ids{0, 7, -3, 1'000'000});
   CHECK(to_indices(zeros({0})).count() == 0);
   CHECK(to_indices(transpose(tensor({{1, 2}, {3, 4}}))).to_vector() == Ids{1, 3, 2, 4});
-  for (const double wrong : {0.5, kNaN, kInfinity, 1e16})
+  for (const double wrong : {0.5, kNaN, kInf, 1e16})
     CHECK_THAT(test::message_of([&] {
                  to_indices(tensor({1, wrong}, DType::f64));
                }),

@@ -10,15 +10,12 @@
 
 #include "core/quantised/half.hpp"
 #include "tests/catch.hpp"
+#include "tests/core/quantised/block_types.hpp"
 #include "tests/golden/golden.hpp"
 #include "tests/message_of.hpp"
 
 namespace tapestry {
 namespace {
-
-constexpr BlockType kTypes[] = {BlockType::f32,  BlockType::f16,  BlockType::bf16, BlockType::q8_0,
-                                BlockType::q4_0, BlockType::q4_1, BlockType::q5_0, BlockType::q5_1,
-                                BlockType::q4_k, BlockType::q6_k};
 
 std::vector<float> floats_of(const Tensor& x) { return {x.data<float>(), x.data<float>() + x.count()}; }
 std::vector<std::byte> bytes_of(const Tensor& x) {
@@ -34,7 +31,7 @@ std::vector<std::uint32_t> bits_of(const std::vector<float>& x) {
 
 TEST_CASE("every block format reads as in the package gguf, bit for bit") {
   const test::Golden golden("ggml_blocks");
-  for (const BlockType type : kTypes) {
+  for (const BlockType type : kBlockTypes) {
     const std::string name(to_string(type));
     INFO(name);
     const std::vector<std::byte> bytes = bytes_of(golden[name + "/bytes"]);

@@ -10,6 +10,7 @@
 #include "core/core.hpp"
 #include "core/quantised/blocks.hpp"
 #include "tests/catch.hpp"
+#include "tests/core/quantised/block_types.hpp"
 #include "tests/largest_difference.hpp"
 #include "tests/message_of.hpp"
 #include "tests/threads.hpp"
@@ -18,10 +19,6 @@ namespace tapestry {
 namespace {
 
 using test::largest_difference;
-
-constexpr BlockType kTypes[] = {BlockType::f32,  BlockType::f16,  BlockType::bf16, BlockType::q8_0,
-                                BlockType::q4_0, BlockType::q4_1, BlockType::q5_0, BlockType::q5_1,
-                                BlockType::q4_k, BlockType::q6_k};
 
 /// A matrix of any type, of random blocks with finite scales around 1.
 QuantisedMatrix random_matrix(Size rows, Size columns, BlockType type, std::uint64_t seed) {
@@ -59,7 +56,7 @@ double rounding_bound(const Tensor& x, const Tensor& weights) {
 
 TEST_CASE(
     "quantised_matmul: in f32 it equals matmul of the dequantised weights; in int8 it is within the rounding") {
-  for (const BlockType type : kTypes) {
+  for (const BlockType type : kBlockTypes) {
     INFO(to_string(type));
     const QuantisedMatrix matrix = random_matrix(35, 512, type, 1);
     const Tensor weights = dequantise(matrix), x = random_normal({2, 3, 512}, 2);

@@ -14,24 +14,24 @@ using namespace tapestry;
 
 namespace {
 
-constexpr Size kSteps = 60;  // the rate rises for 3 and falls for 57
+constexpr Size kScheduledSteps = 60;  // the rate rises for 3 and falls for 57
 
 /// Nine tenths are prose, the last tenth, for validation, is something else.
-kit::CharCorpus corpus_in(const kit::Scratch& scratch) {
+kit::CharCorpus prose_and_other_end(const kit::Scratch& scratch) {
   std::string text;
   for (int i = 0; i < 45; ++i) text += "to be, or not to be\n";
   for (int i = 0; i < 10; ++i) text += "eb ot ton\n";
   return kit::read_characters(scratch.write("text.txt", text));
 }
 
-kit::LanguageTraining training(const std::filesystem::path& out) {
+kit::LanguageTraining scheduled_training(const std::filesystem::path& out) {
   kit::LanguageTraining how;
   how.recipe = {.layers = 2,
                 .heads = 2,
                 .width = 8,
                 .context = 6,
                 .batch = 3,
-                .steps = kSteps,
+                .steps = kScheduledSteps,
                 .dropout = 0.2,
                 .rate = 1e-2};
   how.out = out;
@@ -72,17 +72,17 @@ double validated(const LanguageModel& model, const Ids& text, Size length) {
 
 TEST_CASE("a language model's training is the loop written out", "[kit]") {
   const kit::Scratch scratch;
-  const kit::CharCorpus corpus = corpus_in(scratch);
-  const kit::LanguageTraining how = training(scratch.path("run"));
+  const kit::CharCorpus corpus = prose_and_other_end(scratch);
+  const kit::LanguageTraining how = scheduled_training(scratch.path("run"));
   const auto model = model_of(how, corpus), by_hand = model_of(how, corpus);
   const kit::RunPlace end = kit::train_language_model(*model, corpus, how);
-  CHECK(end.step == kSteps);
-  CHECK(end.words == kSteps * 3 * 6);
+  CHECK(end.step == kScheduledSteps);
+  CHECK(end.words == kScheduledSteps * 3 * 6);
 
   const kit::LogTable log = kit::read_log(how.out / "log.csv");
   CHECK(log.size() == 4);  // 20, 40, 50 and 60
   kit::AdamByHand adam(*by_hand, 1e-2, 0.99, 0.1, decays);
-  for (Size step = 1; step <= kSteps; ++step) {
+  for (Size step = 1; step <= kScheduledSteps; ++step) {
     CAPTURE(step);
     set_random(5, static_cast<std::uint64_t>(step));
     const kit::Windows windows =
@@ -112,16 +112,16 @@ TEST_CASE("a language model's training is the loop written out", "[kit]") {
     CHECK(row->second.at("validation") == Approx(validated(*by_hand, corpus.valid, 6)).epsilon(1e-9));
     CHECK(std::abs(validated(*by_hand, corpus.train, 6) / row->second.at("validation") - 1) > 0.1);
   }
-  CHECK((adam.cuts() > 0 && adam.cuts() < kSteps));
+  CHECK((adam.cuts() > 0 && adam.cuts() < kScheduledSteps));
   CHECK(kit::farthest(model->state(), by_hand->state()) < 1e-9);
 }
 
 TEST_CASE("which weights of a language model decay, by name", "[kit]") {
   // With no gradient to speak of, a weight that decays is smaller after a step, and any other is as it was.
   const kit::Scratch scratch;
-  const kit::CharCorpus corpus = corpus_in(scratch);
+  const kit::CharCorpus corpus = prose_and_other_end(scratch);
   for (const char* positions : {"learned", "rotary"}) {
-    kit::LanguageTraining how = training(scratch.path(positions));
+    kit::LanguageTraining how = scheduled_training(scratch.path(positions));
     how.recipe.positions = positions;
     how.recipe.dropout = 0;
     how.recipe.steps = 1;
@@ -158,9 +158,9 @@ TEST_CASE("which weights of a language model decay, by name", "[kit]") {
 
 TEST_CASE("a language model's run that was stopped logs what an unbroken one logs", "[kit]") {
   const kit::Scratch scratch;
-  const kit::CharCorpus corpus = corpus_in(scratch);
+  const kit::CharCorpus corpus = prose_and_other_end(scratch);
   const auto run = [&](const char* name, const std::vector<Size>& stops) {
-    kit::LanguageTraining how = training(scratch.path(name));
+    kit::LanguageTraining how = scheduled_training(scratch.path(name));
     kit::RunPlace place;
     double seconds = 0, wall = 0;
     for (const Size stop : stops) {
@@ -171,7 +171,7 @@ TEST_CASE("a language model's run that was stopped logs what an unbroken one log
       CHECK(place.seconds <= wall);    // each second once
       seconds = place.seconds;
     }
-    CHECK(place.words == kSteps * 18);
+    CHECK(place.words == kScheduledSteps * 18);
     kit::LogTable log = kit::read_log(how.out / "log.csv");
     for (auto& [step, row] : log) row.erase("seconds");
     return log;

@@ -12,7 +12,7 @@
 namespace tapestry::grader {
 namespace {
 
-Diagnostic of_compiler(const std::string& output) {
+Diagnostic of_answer(const std::string& output) {
   return compile_error(output, "/my answers/mine.cpp", "/lessons/judge.cpp");
 }
 
@@ -26,7 +26,7 @@ TEST_CASE("a mistake gets the same sentence and line from each compiler", "[grad
   const auto check = [&] {
     if (!compilers.empty()) {
       INFO(compilers << " says:\n" << output);
-      const Diagnostic diagnostic = of_compiler(output);
+      const Diagnostic diagnostic = of_answer(output);
       CHECK(std::to_string(diagnostic.line) + " " + diagnostic.sentence == expected);
       sentences.insert(diagnostic.sentence);
       for (const char* compiler : {"g++ 12", "clang++ 14", "clang 22"})
@@ -55,8 +55,8 @@ TEST_CASE("notes tell why a function is not chosen, if they agree", "[grader]") 
   const std::string note = "/my answers/mine.cpp:2:5: note: candidate ";
   const auto check = [&](const std::string& notes, const std::string& sentence) {
     INFO(notes);
-    CHECK(of_compiler(error + notes).sentence == sentence);
-    CHECK(of_compiler(error + notes).line == 4);
+    CHECK(of_answer(error + notes).sentence == sentence);
+    CHECK(of_answer(error + notes).line == 4);
   };
   const std::string generic = "\"f\" does not take these arguments. Check their number, order and types.";
   check("", generic);
@@ -77,9 +77,9 @@ TEST_CASE("notes tell why a function is not chosen, if they agree", "[grader]") 
   check(type + note + "template ignored: could not match 'vector<T>' against 'int'\n", generic);
   check(note + "function not viable: something new\n", generic);
   check("/my answers/mine.cpp:6:1: error: no good\n" + few, generic);
-  CHECK(of_compiler("/my answers/mine.cpp:4:10: error: no viable conversion from 'int' to 'std::string'\n" +
-                    type)
-            .sentence == "This is an int, but a std::string is needed.");
+  CHECK(
+      of_answer("/my answers/mine.cpp:4:10: error: no viable conversion from 'int' to 'std::string'\n" + type)
+          .sentence == "This is an int, but a std::string is needed.");
   check("/my answers/mine.cpp:6:1: warning: unusual\n" + few, generic);
 }
 
@@ -107,10 +107,10 @@ TEST_CASE("types are named alike, and second names of types left out", "[grader]
 TEST_CASE("Clang's caret names the operator", "[grader]") {
   const auto check = [](const std::string& quoted, const std::string& sentence) {
     INFO(quoted);
-    CHECK(of_compiler(
-              "/my answers/mine.cpp:4:12: error: invalid operands to binary expression ('A' and 'B')\n" +
-              quoted + "1 error generated.\n")
-              .sentence == sentence);
+    CHECK(
+        of_answer("/my answers/mine.cpp:4:12: error: invalid operands to binary expression ('A' and 'B')\n" +
+                  quoted + "1 error generated.\n")
+            .sentence == sentence);
   };
   const auto names = [&](const std::string& quoted, const std::string& sign) {
     check(quoted, "There is no \"A " + sign + " B\"; an operand has the wrong type.");

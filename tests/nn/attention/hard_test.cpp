@@ -10,31 +10,26 @@
 
 #include "core/core.hpp"
 #include "nn/attention/attention.hpp"
+#include "tests/nn/attention/partial_mask.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/on_paper.hpp"
+#include "tests/nn/tensors.hpp"
 #include "tests/threads.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using testing::equal_bits;
+using testing::f64;
+using testing::partial_mask;
+using testing::Row;
+using testing::softmax_of;
 
 namespace {
 
-constexpr DType f64 = DType::f64;
 constexpr Size kDraws = 100'000;
 
-using Row = std::vector<double>;
-
-/// A row's probabilities, on paper.
-Row softmax_of(const Row& scores) {
-  Row p;
-  double total = 0;
-  for (const double s : scores) total += std::exp(s);
-  for (const double s : scores) p.push_back(std::exp(s) / total);
-  return p;
-}
-
-const Row& scores() {
+const Row& row_of_scores() {
   static const Row row{0.3, -1.2, 1.1, 0.0, 0.7};
   return row;
 }
@@ -42,10 +37,12 @@ const Row& losses() {
   static const Row row{2.0, 0.4, 3.1, 1.5, 0.2};
   return row;
 }
-constexpr Size kKeys = 5;
+constexpr Size kChoices = 5;
 
 /// The same scores in every row, each of which draws for itself.
-Tensor rows(Size count = kDraws) { return expand(tensor(scores(), {kKeys}, f64), {count, kKeys}); }
+Tensor rows(Size count = kDraws) {
+  return expand(tensor(row_of_scores(), {kChoices}, f64), {count, kChoices});
+}
 
 /// The largest distance of the rows' mean from `wanted`, in standard errors of that mean.
 double off(const Tensor& draws, const Row& wanted) {
@@ -66,7 +63,7 @@ double variance(const Tensor& draws) { return sum(var(draws, {0})).item(); }
 
 /// ∂/∂s_k of Σ_a p_a L_a, from all keys.
 Row exact_gradient() {
-  const Row p = softmax_of(scores());
+  const Row p = softmax_of(row_of_scores());
   Row gradient(p.size(), 0.0);
   for (std::size_t a = 0; a < p.size(); ++a)
     for (std::size_t k = 0; k < p.size(); ++k) gradient[k] += losses()[a] * p[a] * ((a == k ? 1 : 0) - p[k]);
@@ -80,14 +77,9 @@ Tensor estimates(const Baseline& baseline, Size count = kDraws) {
   const Tensor s = variable(rows(count));
   Tape tape;
   const Choice choice = choose(s);
-  const Tensor paid = embedding(tensor(losses(), {kKeys}, f64), choice.keys);
+  const Tensor paid = embedding(tensor(losses(), {kChoices}, f64), choice.keys);
   tape.backward(sum(score_function_loss(paid, choice.log_probability, baseline)));
   return s.grad();
-}
-
-/// Query 1 may see nothing, query 0 neither key 2 nor 4, query 2 not key 4.
-Mask mask() {
-  return Mask::from(3, kKeys, [](Size i, Size j) { return i != 1 && j < 4 && (i != 0 || j != 2); });
 }
 
 }  // namespace
@@ -120,18 +112,18 @@ TEST_CASE("Gumbel noise depends on stream and place alone, in both types", "[har
 TEST_CASE("keys are drawn with the probabilities of softmax", "[hard]") {
   set_random(5);
   const Choice choice = choose(rows());
-  CHECK(off(choice.weights, softmax_of(scores())) < 5);
+  CHECK(off(choice.weights, softmax_of(row_of_scores())) < 5);
   // Under a mask, those of the keys that are left.
-  const Mask some = Mask::from(1, kKeys, [](Size, Size j) { return j == 0 || j == 2; });
+  const Mask some = Mask::from(1, kChoices, [](Size, Size j) { return j == 0 || j == 2; });
   const Choice of_two = choose(rows(), some);
-  const Row two = softmax_of({scores()[0], scores()[2]});
+  const Row two = softmax_of({row_of_scores()[0], row_of_scores()[2]});
   CHECK(off(slice(of_two.weights, 1, 0, 1), {two[0]}) < 5);
   CHECK(max(of_two.weights, {0}).to_vector() == Row{1, 0, 1, 0, 0});
 }
 
 TEST_CASE("a choice is one key, its number, and the logarithm of its probability", "[hard]") {
-  const Tensor x = random_normal({2, 3, kKeys}, 1, f64);
-  for (const Mask& may : {Mask(), mask()}) {
+  const Tensor x = random_normal({2, 3, kChoices}, 1, f64);
+  for (const Mask& may : {Mask(), partial_mask()}) {
     set_random(2);
     const Choice choice = choose(x, may);
     REQUIRE(to_string(choice.weights.shape()) == "(2,3,5)");
@@ -145,8 +137,8 @@ TEST_CASE("a choice is one key, its number, and the logarithm of its probability
         CAPTURE(b, i);
         const std::int64_t key = keys[static_cast<std::size_t>(b * 3 + i)];
         double total = 0;
-        for (Size j = 0; j < kKeys; ++j) {
-          const bool seen = allowed[static_cast<std::size_t>((b * 3 + i) * kKeys + j)];
+        for (Size j = 0; j < kChoices; ++j) {
+          const bool seen = allowed[static_cast<std::size_t>((b * 3 + i) * kChoices + j)];
           total += seen ? std::exp(x.at({b, i, j})) : 0;
           CHECK(choice.weights.at({b, i, j}) == (j == key ? 1 : 0));
           if (j == key) CHECK(seen);
@@ -163,8 +155,8 @@ TEST_CASE("a choice is one key, its number, and the logarithm of its probability
 }
 
 TEST_CASE("gradients of a choice's probability, and of what is made of it", "[hard]") {
-  const Tensor x = random_normal({2, 3, kKeys}, 1, f64), costs = random_normal({2, 3}, 2, f64);
-  for (const Mask& may : {Mask(), mask()}) {
+  const Tensor x = random_normal({2, 3, kChoices}, 1, f64), costs = random_normal({2, 3}, 2, f64);
+  for (const Mask& may : {Mask(), partial_mask()}) {
     CHECK_GRADIENTS(
         [&](const Tensor& s) {
           set_random(2);
@@ -207,12 +199,13 @@ TEST_CASE("100,000 estimates by the score function have the exact gradient as th
 TEST_CASE("a gradient that losses have by themselves flows beside the estimate", "[hard]") {
   // Loss of key a: a weight of its own. The expected loss has the gradient p_a by it.
   set_random(7);
-  const Tensor cost = variable(expand(tensor(losses(), {kKeys}, f64), {kDraws, kKeys})), s = variable(rows());
+  const Tensor cost = variable(expand(tensor(losses(), {kChoices}, f64), {kDraws, kChoices})),
+               s = variable(rows());
   Tape tape;
   const Choice choice = choose(s);
   const Tensor paid = sum(choice.weights * cost, {-1});
   tape.backward(sum(score_function_loss(paid, choice.log_probability, 2.0)));
-  CHECK(off(cost.grad(), softmax_of(scores())) < 5);
+  CHECK(off(cost.grad(), softmax_of(row_of_scores())) < 5);
   CHECK(off(s.grad(), exact_gradient()) < 5);
 }
 
@@ -230,19 +223,19 @@ TEST_CASE("neither a baseline nor the factor of ln p gets a gradient", "[hard]")
 }
 
 TEST_CASE("Gumbel-softmax is the softmax of noisy scores over the pairs that may attend", "[hard]") {
-  const Tensor x = random_normal({2, 3, kKeys}, 1, f64);
+  const Tensor x = random_normal({2, 3, kChoices}, 1, f64);
   for (const double tau : {0.2, 1.0, 3.0}) {
     set_random(2, 3);
-    const Tensor found = gumbel_softmax(tau)(x, mask());
+    const Tensor found = gumbel_softmax(tau)(x, partial_mask());
     set_random(2, 3);
     const Tensor noise = gumbel_noise(x.shape(), next_stream(), f64);
-    const std::vector<bool> allowed = mask().expand(x.shape()).to_vector();
+    const std::vector<bool> allowed = partial_mask().expand(x.shape()).to_vector();
     for (Size b = 0; b < 2; ++b)
       for (Size i = 0; i < 3; ++i) {
         Row seen;
         std::vector<Size> places;
-        for (Size j = 0; j < kKeys; ++j)
-          if (allowed[static_cast<std::size_t>((b * 3 + i) * kKeys + j)]) {
+        for (Size j = 0; j < kChoices; ++j)
+          if (allowed[static_cast<std::size_t>((b * 3 + i) * kChoices + j)]) {
             seen.push_back((x.at({b, i, j}) + noise.at({b, i, j})) / tau);
             places.push_back(j);
           } else {
@@ -256,17 +249,17 @@ TEST_CASE("Gumbel-softmax is the softmax of noisy scores over the pairs that may
 }
 
 TEST_CASE("straight-through has a draw's value and the soft gradient", "[hard]") {
-  const Tensor x = random_normal({2, 3, kKeys}, 1, f64), dy = random_normal({2, 3, kKeys}, 2, f64);
+  const Tensor x = random_normal({2, 3, kChoices}, 1, f64), dy = random_normal({2, 3, kChoices}, 2, f64);
   const auto gradient = [&](GumbelKind kind) {
     set_random(2);
     const Tensor s = variable(x);
     Tape tape;
-    tape.backward(sum(gumbel_softmax(0.6, kind)(s, mask()) * dy));
+    tape.backward(sum(gumbel_softmax(0.6, kind)(s, partial_mask()) * dy));
     return s.grad();
   };
   CHECK(equal_bits(gradient(GumbelKind::straight_through), gradient(GumbelKind::soft)));
   CHECK(max(abs(gradient(GumbelKind::soft))).item() > 0.01);
-  for (const Mask& may : {Mask(), mask()}) {
+  for (const Mask& may : {Mask(), partial_mask()}) {
     set_random(2);
     const Tensor weights = gumbel_softmax(0.6, GumbelKind::straight_through)(x, may);
     set_random(2);
@@ -289,7 +282,7 @@ TEST_CASE("the estimate of warm Gumbel-softmax is biased", "[hard]") {
     const Tensor s = variable(rows());
     Tape tape;
     tape.backward(
-        sum(matmul(gumbel_softmax(tau)(s, {}), reshape(tensor(losses(), {kKeys}, f64), {kKeys, 1}))));
+        sum(matmul(gumbel_softmax(tau)(s, {}), reshape(tensor(losses(), {kChoices}, f64), {kChoices, 1}))));
     return s.grad();
   };
   const Tensor cold = by_noise(0.1), warm = by_noise(2);
@@ -299,15 +292,15 @@ TEST_CASE("the estimate of warm Gumbel-softmax is biased", "[hard]") {
 }
 
 TEST_CASE("what stands outside the mask touches neither draws nor gradients", "[hard]") {
-  const Tensor x = random_normal({2, 3, kKeys}, 1, f64), dy = random_normal({2, 3, kKeys}, 2, f64),
+  const Tensor x = random_normal({2, 3, kChoices}, 1, f64), dy = random_normal({2, 3, kChoices}, 2, f64),
                costs = random_normal({2, 3}, 3, f64);
   const auto run = [&](double there) {
     set_random(2);
-    const Tensor s = variable(where(mask(), x, scalar(there, f64)));
+    const Tensor s = variable(where(partial_mask(), x, scalar(there, f64)));
     Tape tape;
-    const Choice choice = choose(s, mask());
-    const Tensor soft = gumbel_softmax(0.6)(s, mask()),
-                 hard = gumbel_softmax(0.6, GumbelKind::straight_through)(s, mask());
+    const Choice choice = choose(s, partial_mask());
+    const Tensor soft = gumbel_softmax(0.6)(s, partial_mask()),
+                 hard = gumbel_softmax(0.6, GumbelKind::straight_through)(s, partial_mask());
     tape.backward(sum(score_function_loss(costs, choice.log_probability)) + sum((soft + hard) * dy));
     return std::vector<Tensor>{choice.weights, choice.log_probability.detach(), soft.detach(), hard.detach(),
                                s.grad()};
@@ -338,7 +331,7 @@ TEST_CASE("draws follow the seed and the step, not the threads, and the next one
 }
 
 TEST_CASE("a checkpoint draws again what it drew", "[hard]") {
-  const Tensor x = random_normal({3, kKeys}, 1, f64), dy = random_normal({3, kKeys}, 2, f64);
+  const Tensor x = random_normal({3, kChoices}, 1, f64), dy = random_normal({3, kChoices}, 2, f64);
   const auto gradient = [&](const auto& f) {
     set_random(9);
     const Tensor s = variable(x);
@@ -351,7 +344,7 @@ TEST_CASE("a checkpoint draws again what it drew", "[hard]") {
 }
 
 TEST_CASE("hard pieces take any strides, no rows, one key, and scores far apart", "[hard]") {
-  const Tensor x = random_normal({kKeys, 3}, 1, f64);
+  const Tensor x = random_normal({kChoices, 3}, 1, f64);
   set_random(2);
   const Choice strided = choose(transpose(x));
   const Tensor soft = gumbel_softmax(0.5)(transpose(x), {});

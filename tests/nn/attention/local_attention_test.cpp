@@ -10,10 +10,11 @@
 using namespace tapestry;
 using testing::equal_bits;
 using testing::normal;
+using testing::randomise;
 
 namespace {
 
-constexpr Size kRows = 2, kQueries = 5, kKeys = 7, kWidth = 3, kHidden = 4;
+constexpr Size kLocalRows = 2, kLocalQueries = 5, kLocalKeys = 7, kLocalWidth = 3, kLocalHidden = 4;
 
 struct Expected {
   double position = 0;
@@ -44,62 +45,54 @@ Expected by_hand(const Local& local, const std::vector<double>& scores, Size val
 double predicted(const State& parameters, const Tensor& q, Size b, Size t, Size valid) {
   const Tensor &w = parameters.at("window.weight"), &v = parameters.at("window.vector");
   double score = 0;
-  for (Size u = 0; u < kHidden; ++u) {
+  for (Size u = 0; u < kLocalHidden; ++u) {
     double inside = 0;
-    for (Size i = 0; i < kWidth; ++i) inside += w.at({u, i}) * q.at({b, t, i});
+    for (Size i = 0; i < kLocalWidth; ++i) inside += w.at({u, i}) * q.at({b, t, i});
     score += v.at({u}) * std::tanh(inside);
   }
   return static_cast<double>(valid) / (1 + std::exp(-score));
 }
 
-/// Large enough to send p_t about.
-void randomise(Attention& attention) {
-  State values;
-  std::uint64_t seed = 10;
-  for (const auto& [name, parameter] : attention.state())
-    values.emplace(name, normal(parameter.shape(), ++seed));
-  attention.load_state(values);
-}
-
 }  // namespace
 
 TEST_CASE("local attention equals its formula, pair by pair, all queries at once or one by one") {
-  for (const Local& local : {local_m(0), local_m(1), local_m(3), local_p(1, kWidth, kHidden),
-                             local_p(2, kWidth, kHidden), local_p(9, kWidth, kHidden)})
+  for (const Local& local : {local_m(0), local_m(1), local_m(3), local_p(1, kLocalWidth, kLocalHidden),
+                             local_p(2, kLocalWidth, kLocalHidden), local_p(9, kLocalWidth, kLocalHidden)})
     for (const std::vector<Size>& lengths : {std::vector<Size>{}, std::vector<Size>{4, 7}}) {
       const bool predicts = local.kind == Local::Kind::predictive;
       INFO((predicts ? "local-p" : "local-m") << " D " << local.reach << ", lengths " << lengths.size());
       Attention attention(dot(), {.local = local});
-      randomise(attention);
+      randomise(attention, 10);
       CHECK(attention.parameters().size() == (predicts ? 2 : 0));
-      const Tensor q = normal({kRows, kQueries, kWidth}, 1), k = normal({kRows, kKeys, kWidth}, 2),
-                   v = normal({kRows, kKeys, 2}, 3);
+      const Tensor q = normal({kLocalRows, kLocalQueries, kLocalWidth}, 1),
+                   k = normal({kLocalRows, kLocalKeys, kLocalWidth}, 2),
+                   v = normal({kLocalRows, kLocalKeys, 2}, 3);
       const PreparedKV memory =
           lengths.empty() ? attention.prepare(k, v) : attention.prepare(k, v, ValidLengths(lengths));
       const AttentionOutput found = attention(q, memory);
       REQUIRE(to_string(found.positions.shape()) == "(2,5)");
       CHECK(equal_bits(found.context, matmul(found.weights, v)));
-      for (Size b = 0; b < kRows; ++b)
-        for (Size t = 0; t < kQueries; ++t) {
-          const Size valid = lengths.empty() ? kKeys : lengths[static_cast<std::size_t>(b)];
+      for (Size b = 0; b < kLocalRows; ++b)
+        for (Size t = 0; t < kLocalQueries; ++t) {
+          const Size valid = lengths.empty() ? kLocalKeys : lengths[static_cast<std::size_t>(b)];
           std::vector<double> scores;
-          for (Size j = 0; j < kKeys; ++j) {
+          for (Size j = 0; j < kLocalKeys; ++j) {
             double score = 0;
-            for (Size i = 0; i < kWidth; ++i) score += q.at({b, t, i}) * k.at({b, j, i});
+            for (Size i = 0; i < kLocalWidth; ++i) score += q.at({b, t, i}) * k.at({b, j, i});
             scores.push_back(score);
           }
           const double p = predicts ? predicted(attention.state(), q, b, t, valid) : static_cast<double>(t);
           const Expected expected = by_hand(local, scores, valid, p);
           CAPTURE(b, t, p);
           CHECK(std::abs(found.positions.at({b, t}) - expected.position) < 1e-13);
-          for (Size j = 0; j < kKeys; ++j)
+          for (Size j = 0; j < kLocalKeys; ++j)
             CHECK(std::abs(found.weights.at({b, t, j}) - expected.weights[static_cast<std::size_t>(j)]) <
                   1e-14);
         }
       ScoreState state;
       const WeightRecorder recorder(attention);
-      for (Size t = 0; t < kQueries; ++t) attention(slice(q, 1, t, t + 1), memory, state);
-      REQUIRE(recorder.positions().size() == kQueries);
+      for (Size t = 0; t < kLocalQueries; ++t) attention(slice(q, 1, t, t + 1), memory, state);
+      REQUIRE(recorder.positions().size() == kLocalQueries);
       CHECK(max(abs(concat(recorder.positions(), 1) - found.positions)).item() < 1e-14);
       CHECK(max(abs(concat(recorder.weights(), 1) - found.weights)).item() < 1e-14);
     }
@@ -122,11 +115,12 @@ TEST_CASE("local-m with D = 0 copies the value at t; past the end there is nothi
 
 TEST_CASE("gradients of local attention reach p_t") {
   const bool predicts = GENERATE(false, true);
-  Attention attention(general(kWidth, kWidth),
-                      {.local = predicts ? local_p(2, kWidth, kHidden) : local_m(1)});
-  randomise(attention);
-  const Tensor q = normal({kRows, kQueries, kWidth}, 1), k = normal({kRows, kKeys, kWidth}, 2),
-               v = normal({kRows, kKeys, 2}, 3);
+  Attention attention(general(kLocalWidth, kLocalWidth),
+                      {.local = predicts ? local_p(2, kLocalWidth, kLocalHidden) : local_m(1)});
+  randomise(attention, 10);
+  const Tensor q = normal({kLocalRows, kLocalQueries, kLocalWidth}, 1),
+               k = normal({kLocalRows, kLocalKeys, kLocalWidth}, 2),
+               v = normal({kLocalRows, kLocalKeys, 2}, 3);
   const ValidLengths lengths{4, 7};
   if (predicts)  // no key may enter or leave a window under the differences
     for (const double p : attention(q, k, v, lengths).positions.to_vector())
@@ -166,20 +160,20 @@ TEST_CASE("local-p's weights are not normalised again, and at the edge fall by e
 }
 
 TEST_CASE("what local attention may not see touches nothing, nor does a row without keys") {
-  Attention attention(general(kWidth, kWidth), {.local = local_p(1, kWidth, kHidden)});
-  randomise(attention);
+  Attention attention(general(kLocalWidth, kLocalWidth), {.local = local_p(1, kLocalWidth, kLocalHidden)});
+  randomise(attention, 10);
   const ValidLengths lengths{3, 0};
-  const Mask rows = lengths.mask(kKeys).reshape({kRows, kKeys, 1});
+  const Mask rows = lengths.mask(kLocalKeys).reshape({kLocalRows, kLocalKeys, 1});
   const auto run = [&](double poison) {
     const Tensor bad = scalar(poison, DType::f64);
-    const Mask asking = Mask::from(kRows, 1, [](Size i, Size) { return i == 0; }).unsqueeze(1);
-    const Tensor q = variable(where(asking, normal({kRows, kQueries, kWidth}, 1), bad)),
-                 k = variable(where(rows, normal({kRows, kKeys, kWidth}, 2), bad)),
-                 v = variable(where(rows, normal({kRows, kKeys, 2}, 3), bad));
+    const Mask asking = Mask::from(kLocalRows, 1, [](Size i, Size) { return i == 0; }).unsqueeze(1);
+    const Tensor q = variable(where(asking, normal({kLocalRows, kLocalQueries, kLocalWidth}, 1), bad)),
+                 k = variable(where(rows, normal({kLocalRows, kLocalKeys, kLocalWidth}, 2), bad)),
+                 v = variable(where(rows, normal({kLocalRows, kLocalKeys, 2}, 3), bad));
     for (const Tensor& leaf : attention.parameters()) leaf.clear_grad();
     Tape tape;
     const Tensor context = attention(q, k, v, lengths).context;
-    tape.backward(sum(context * normal({kRows, kQueries, 2}, 4)));
+    tape.backward(sum(context * normal({kLocalRows, kLocalQueries, 2}, 4)));
     std::vector<Tensor> results{context.detach(), q.grad(), k.grad(), v.grad()};
     for (const Tensor& x : results) CHECK(sum(abs(select(x, 0, 1))).item() == 0);
     for (const Tensor& leaf : attention.parameters()) results.push_back(leaf.grad());
@@ -210,10 +204,10 @@ TEST_CASE("S is the row's length: one past the last key that a query may see") {
 }
 
 TEST_CASE("a clone of local attention is another layer with the same numbers") {
-  Attention attention(dot(), {.local = local_p(1, kWidth, kHidden)});
-  randomise(attention);
+  Attention attention(dot(), {.local = local_p(1, kLocalWidth, kLocalHidden)});
+  randomise(attention, 10);
   const auto twin = clone(attention);
-  const Tensor x = normal({4, kWidth}, 1);
+  const Tensor x = normal({4, kLocalWidth}, 1);
   CHECK(equal_bits((*twin)(x, x, x).weights, attention(x, x, x).weights));
   const Tensor before = attention(x, x, x).weights;
   twin->initialise(7, DType::f64);
@@ -228,7 +222,7 @@ TEST_CASE("windows that make no sense are refused") {
   CHECK_THROWS_WITH(Attention(dot(), {.local = local_m(-1)}),
                     ContainsSubstring("reach D must be at least 0, got -1"));
   Attention attention(dot(), {.local = local_p(1, 4, 3)});
-  randomise(attention);
+  randomise(attention, 10);
   const Tensor x = normal({2, 5, 3}, 1);
   CHECK_THROWS_WITH(attention(x, x, x), ContainsSubstring("(2,5,3)") && ContainsSubstring("W_p (3,4)"));
 }

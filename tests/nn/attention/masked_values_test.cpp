@@ -1,18 +1,17 @@
 // Values that are not the keys: what stands at places that no query sees touches nothing there either.
-#include <limits>
-
 #include "nn/attention/multi_head.hpp"
 #include "tests/nn/golden.hpp"
 #include "tests/nn/tensors.hpp"
+#include "tests/not_finite.hpp"
 
 using namespace tapestry;
+using test::kInf;
+using test::kNaN;
 using testing::all_finite;
 using testing::equal_bits;
 using testing::normal;
 
 namespace {
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 /// x (B, T, n) with `poison` at keys that the mask hides from all queries.
 Tensor poisoned(const Tensor& x, const Mask& seen, double poison) {
@@ -38,7 +37,7 @@ template <class Layer>
 void check_untouched(const Layer& layer, Size value_width, const Mask& mask, const Mask& seen) {
   const Tensor q = normal({2, 3, 6}, 1), k = normal({2, 4, 6}, 2), v = normal({2, 4, value_width}, 3);
   const auto clean = run(layer, q, poisoned(k, seen, 0), poisoned(v, seen, 0), mask);
-  for (const double poison : {kNaN, std::numeric_limits<double>::infinity(), 1e300}) {
+  for (const double poison : {kNaN, kInf, 1e300}) {
     const auto keys = run(layer, q, poisoned(k, seen, poison), poisoned(v, seen, 0), mask),
                values = run(layer, q, poisoned(k, seen, 0), poisoned(v, seen, poison), mask);
     for (std::size_t i = 0; i < clean.size(); ++i) {

@@ -8,14 +8,17 @@
 
 #include "core/check/gradcheck.hpp"
 #include "nn/attention/attention.hpp"
+#include "tests/nn/attention/partial_mask.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/on_paper.hpp"
 
 using namespace tapestry;
 using testing::equal_bits;
+using testing::partial_mask;
+using testing::Row;
+using testing::softmax_of;
 
 namespace {
-
-using Row = std::vector<double>;
 
 struct NormaliserRow {
   std::string name;
@@ -24,14 +27,6 @@ struct NormaliserRow {
   std::function<Row(const Row&)> reference;
   bool has_gradient = true;
 };
-
-Row softmax_of(const Row& scores, double temperature) {
-  Row weights;
-  double total = 0;
-  for (const double s : scores) total += std::exp(s / temperature);
-  for (const double s : scores) weights.push_back(std::exp(s / temperature) / total);
-  return weights;
-}
 
 Row hardmax_of(const Row& scores) {
   Row weights(scores.size(), 0.0);
@@ -102,16 +97,11 @@ Tensor scores() {
   return where(Mask::from(1, 5, [](Size, Size j) { return j == 4; }), x + 3.0, x);
 }
 
-/// Query 1 may see nothing, the others not the fifth key.
-Mask mask() {
-  return Mask::from(3, 5, [](Size i, Size j) { return i != 1 && j < 4 && (i != 0 || j != 2); });
-}
-
 }  // namespace
 
 TEST_CASE("each normaliser equals its formula over the pairs that may attend") {
   for (const NormaliserRow& row : normalisers())
-    for (const Mask& may : {Mask(), mask(), Mask::from(1, 5, [](Size, Size j) { return j > 0; })}) {
+    for (const Mask& may : {Mask(), partial_mask(), Mask::from(1, 5, [](Size, Size j) { return j > 0; })}) {
       INFO(row.name << ", mask " << (may.defined() ? to_string(may.shape()) : "none"));
       const Tensor s = scores(), found = row.normalise(s, may);
       REQUIRE(to_string(found.shape()) == "(2,3,5)");
@@ -141,13 +131,14 @@ TEST_CASE("gradients of normalisers, under a mask with an empty row") {
     INFO(row.name);
     if (row.has_gradient) {
       const GradcheckResult found =
-          gradcheck([&](const Tensor& s) { return row.normalise(s, mask()); }, scores());
+          gradcheck([&](const Tensor& s) { return row.normalise(s, partial_mask()); }, scores());
       INFO(found.report());
       CHECK(found.ok());
     } else {
       const Tensor s = variable(scores()), v = variable(random_normal({2, 5, 4}, 2, DType::f64));
       Tape tape;
-      tape.backward(sum(matmul(row.normalise(s, mask()), v) * random_normal({2, 3, 4}, 3, DType::f64)));
+      tape.backward(
+          sum(matmul(row.normalise(s, partial_mask()), v) * random_normal({2, 3, 4}, 3, DType::f64)));
       CHECK_FALSE(s.has_grad());
       CHECK(sum(abs(v.grad())).item() > 0);
     }
@@ -159,9 +150,9 @@ TEST_CASE("scores outside the mask touch neither weights nor gradients, whatever
     for (const double poison : {std::nan(""), std::numeric_limits<double>::infinity(), -1e300}) {
       INFO(row.name << ", poison " << poison);
       const auto run = [&](double there) {
-        const Tensor s = variable(where(mask(), scores(), scalar(there, DType::f64)));
+        const Tensor s = variable(where(partial_mask(), scores(), scalar(there, DType::f64)));
         Tape tape;
-        const Tensor weights = row.normalise(s, mask());
+        const Tensor weights = row.normalise(s, partial_mask());
         std::vector<Tensor> results{weights.detach()};
         if (row.has_gradient) {
           tape.backward(sum(weights * random_normal({2, 3, 5}, 3, DType::f64)));

@@ -8,8 +8,10 @@
 #include "nn/attention/weight_recorder.hpp"
 #include "nn/recurrent.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/not_finite.hpp"
 
 using namespace tapestry;
+using test::kNaN;
 using testing::all_finite;
 using testing::equal_bits;
 
@@ -20,8 +22,6 @@ Tensor poisoned(const Tensor& x, const ValidLengths& lengths, double poison) {
   const Mask valid = lengths.mask(x.size(1)).reshape({x.size(0), x.size(1), 1});
   return where(valid, x, scalar(poison, x.dtype()));
 }
-
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 

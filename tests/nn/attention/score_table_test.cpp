@@ -20,23 +20,15 @@ using testing::apart;
 using testing::equal_bits;
 using testing::GoldenCase;
 using testing::normal;
+using testing::randomise;
 
 namespace {
 
-constexpr Size kQueries = 4, kKeys = 5;
+constexpr Size kTableQueries = 4, kTableKeys = 5;
 
 /// Where they may, all widths differ; two places more than there are keys.
 ScoreSizes sizes_of(const ScoreRow& row) {
   return {.query = row.equal_widths ? Size{4} : Size{3}, .key = 4, .third = 7};
-}
-
-/// Every parameter standard normal in f64, those too that start from 0 or 1.
-void randomise(Module& module) {
-  State values;
-  std::uint64_t seed = 100;
-  for (const auto& [name, parameter] : module.state())
-    values.emplace(name, random_normal(parameter.shape(), ++seed, DType::f64));
-  module.load_state(values);
 }
 
 Vector slice_of(const Vector& all, Size row, Size width) {
@@ -71,14 +63,14 @@ TEST_CASE("each score equals its formula, pair by pair") {
   down_the_table([](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
+    randomise(attention, 100);
     const Weights weights(attention.state());
     const auto single = clone(attention, DType::f32);
     for (const Dims& lead : {Dims{}, Dims{3}, Dims{2, 3}}) {
       Dims q_shape = lead, k_shape = lead, s_shape = lead;
-      q_shape.push_back(kQueries), q_shape.push_back(sizes.query);
-      k_shape.push_back(kKeys), k_shape.push_back(sizes.key);
-      s_shape.push_back(kQueries), s_shape.push_back(kKeys);
+      q_shape.push_back(kTableQueries), q_shape.push_back(sizes.query);
+      k_shape.push_back(kTableKeys), k_shape.push_back(sizes.key);
+      s_shape.push_back(kTableQueries), s_shape.push_back(kTableKeys);
       const Tensor q = normal(q_shape, 1), k = normal(k_shape, 2);
       ScoreState state;
       const Tensor found = attention.score().score(q, attention.score().prepare(k), state);
@@ -86,11 +78,11 @@ TEST_CASE("each score equals its formula, pair by pair") {
       const Vector all = found.to_vector(), qs = q.to_vector(), ks = k.to_vector();
       double largest = 1;
       for (Size b = 0, at = 0; b < lead.count(); ++b)
-        for (Size i = 0; i < kQueries; ++i)
-          for (Size j = 0; j < kKeys; ++j, ++at) {
-            const double wanted = row.reference(
-                {slice_of(qs, b * kQueries + i, sizes.query), slice_of(ks, b * kKeys + j, sizes.key), j},
-                weights);
+        for (Size i = 0; i < kTableQueries; ++i)
+          for (Size j = 0; j < kTableKeys; ++j, ++at) {
+            const double wanted = row.reference({slice_of(qs, b * kTableQueries + i, sizes.query),
+                                                 slice_of(ks, b * kTableKeys + j, sizes.key), j},
+                                                weights);
             largest = std::max(largest, std::abs(wanted));
             CAPTURE(b, i, j, wanted);
             REQUIRE(std::abs(all[static_cast<std::size_t>(at)] - wanted) <=
@@ -134,10 +126,11 @@ TEST_CASE("gradients of attention with each score, under a mask with an empty ro
   down_the_table([](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
-    const Mask mask = Mask::from(kQueries, kKeys, [](Size i, Size j) { return i != 1 && j <= i + 1; });
-    const Tensor q = normal({2, kQueries, sizes.query}, 1), k = normal({2, kKeys, sizes.key}, 2);
-    const Tensor v = normal({2, kKeys, 2}, 3);
+    randomise(attention, 100);
+    const Mask mask =
+        Mask::from(kTableQueries, kTableKeys, [](Size i, Size j) { return i != 1 && j <= i + 1; });
+    const Tensor q = normal({2, kTableQueries, sizes.query}, 1), k = normal({2, kTableKeys, sizes.key}, 2);
+    const Tensor v = normal({2, kTableKeys, 2}, 3);
     const GradcheckResult found =
         row.sees_keys
             ? gradcheck([&](const Tensor& a, const Tensor& b,
@@ -154,11 +147,11 @@ TEST_CASE("with each score, what no query may see touches nothing") {
   down_the_table([](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
+    randomise(attention, 100);
     const ValidLengths lengths{2, 5, 0};
-    const Mask rows = lengths.mask(kKeys).reshape({3, kKeys, 1});
-    const Tensor q0 = normal({3, kQueries, sizes.query}, 1), k0 = normal({3, kKeys, sizes.key}, 2);
-    const Tensor v0 = normal({3, kKeys, 2}, 3), weigh = normal({3, kQueries, 2}, 4);
+    const Mask rows = lengths.mask(kTableKeys).reshape({3, kTableKeys, 1});
+    const Tensor q0 = normal({3, kTableQueries, sizes.query}, 1), k0 = normal({3, kTableKeys, sizes.key}, 2);
+    const Tensor v0 = normal({3, kTableKeys, 2}, 3), weigh = normal({3, kTableQueries, 2}, 4);
 
     const auto run = [&](double poison) {
       const Tensor bad = scalar(poison, DType::f64);
@@ -196,15 +189,15 @@ TEST_CASE("with each score, a query does not depend on keys that it may not see"
   down_the_table([](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
-    const Tensor q = normal({2, kQueries, sizes.query}, 1), v = normal({2, kKeys, 2}, 3);
-    const Tensor k = variable(normal({2, kKeys, sizes.key}, 2));
-    const Mask causal = Mask::causal(kQueries, kKeys);
-    const Mask last = Mask::from(kKeys, 1, [](Size j, Size) { return j + 1 == kKeys; });
+    randomise(attention, 100);
+    const Tensor q = normal({2, kTableQueries, sizes.query}, 1), v = normal({2, kTableKeys, 2}, 3);
+    const Tensor k = variable(normal({2, kTableKeys, sizes.key}, 2));
+    const Mask causal = Mask::causal(kTableQueries, kTableKeys);
+    const Mask last = Mask::from(kTableKeys, 1, [](Size j, Size) { return j + 1 == kTableKeys; });
     const Tensor huge = scalar(1000, DType::f64), nothing = scalar(0, DType::f64);
     const AttentionOutput a = attention(q, k.detach(), v, causal);
     const AttentionOutput b = attention(q, where(last, huge, k.detach()), where(last, huge, v), causal);
-    const auto early = [](const Tensor& x) { return slice(x, 1, 0, kQueries - 1); };
+    const auto early = [](const Tensor& x) { return slice(x, 1, 0, kTableQueries - 1); };
     CHECK(equal_bits(early(a.context), early(b.context)));
     CHECK(equal_bits(early(a.weights), early(b.weights)));
     CHECK_FALSE(equal_bits(a.context, b.context));
@@ -213,20 +206,20 @@ TEST_CASE("with each score, a query does not depend on keys that it may not see"
     Tape tape;
     const Tensor first = slice(attention(q, k, v, causal).context, 1, 0, 1);  // sees keys 0 and 1
     tape.backward(sum(first * normal({2, 1, 2}, 4)));
-    CHECK(sum(abs(slice(k.grad(), 1, 2, kKeys))).item() == 0);
+    CHECK(sum(abs(slice(k.grad(), 1, 2, kTableKeys))).item() == 0);
     CHECK(sum(abs(slice(k.grad(), 1, 0, 2))).item() > 0);
   });
 }
 
 TEST_CASE("keys in another order: the weights go with the keys, or stay at their places") {
   const std::vector<Size> order{3, 0, 4, 1, 2};
-  const Indices moved(order, {kKeys});
+  const Indices moved(order, {kTableKeys});
   down_the_table([&](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
-    const Tensor q = normal({kQueries, sizes.query}, 1), k = normal({kKeys, sizes.key}, 2);
-    const Tensor v = normal({kKeys, 2}, 3);
+    randomise(attention, 100);
+    const Tensor q = normal({kTableQueries, sizes.query}, 1), k = normal({kTableKeys, sizes.key}, 2);
+    const Tensor v = normal({kTableKeys, 2}, 3);
     const AttentionOutput a = attention(q, k, v), b = attention(q, embedding(k, moved), embedding(v, moved));
     const Tensor carried = transpose(embedding(transpose(a.weights), moved));
     if (row.sees_keys) {
@@ -244,14 +237,14 @@ TEST_CASE("with each score, queries one by one give what all at once give") {
   down_the_table([](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
-    const Tensor q = normal({2, kQueries, sizes.query}, 1);
-    const PreparedKV memory =
-        attention.prepare(normal({2, kKeys, sizes.key}, 2), normal({2, kKeys, 2}, 3), ValidLengths{3, kKeys});
+    randomise(attention, 100);
+    const Tensor q = normal({2, kTableQueries, sizes.query}, 1);
+    const PreparedKV memory = attention.prepare(normal({2, kTableKeys, sizes.key}, 2),
+                                                normal({2, kTableKeys, 2}, 3), ValidLengths{3, kTableKeys});
     const AttentionOutput all = attention(q, memory);
     ScoreState state;
     std::vector<Tensor> contexts, weights;
-    for (Size t = 0; t < kQueries; ++t) {
+    for (Size t = 0; t < kTableQueries; ++t) {
       CHECK(state.step == t);
       const AttentionOutput one = attention(slice(q, 1, t, t + 1), memory, state);
       CHECK(equal_bits(state.weights, one.weights));
@@ -268,16 +261,16 @@ TEST_CASE("each score refuses widths that do not fit, and says which") {
   down_the_table([](const ScoreRow& row) {
     const ScoreSizes sizes = sizes_of(row);
     Attention attention(row.make(sizes));
-    randomise(attention);
-    const Tensor q = normal({2, kQueries, sizes.query}, 1), k = normal({2, kKeys, sizes.key}, 2);
+    randomise(attention, 100);
+    const Tensor q = normal({2, kTableQueries, sizes.query}, 1), k = normal({2, kTableKeys, sizes.key}, 2);
     CHECK_NOTHROW(attention(q, k, k));
     for (const Size width : {sizes.query + 1, Size{1}}) {
-      const Tensor wrong = normal({2, kQueries, width}, 3);
+      const Tensor wrong = normal({2, kTableQueries, width}, 3);
       CHECK_THROWS_WITH(attention(wrong, k, k), ContainsSubstring(describe(wrong)));
     }
     if (!row.sees_keys) return;
     for (const Size width : {sizes.key + 1, Size{1}}) {
-      const Tensor wrong = normal({2, kKeys, width}, 3);
+      const Tensor wrong = normal({2, kTableKeys, width}, 3);
       CHECK_THROWS_WITH(attention(q, wrong, k), ContainsSubstring(describe(wrong)));
     }
   });
@@ -287,7 +280,7 @@ TEST_CASE("scores by place take fewer keys than they have places, and refuse mor
   using Catch::Matchers::ContainsSubstring;
   for (const bool connected : {false, true}) {
     Attention attention(connected ? fully_connected(2, 3, 6) : location(5, 6));
-    randomise(attention);
+    randomise(attention, 100);
     const Tensor q = normal({1, 1, 5}, 1);
     ScoreState state;
     const auto scores = [&](Size keys) {

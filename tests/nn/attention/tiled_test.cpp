@@ -17,7 +17,7 @@ using namespace tapestry;
 
 namespace {
 
-constexpr Size kLong = 101, kWidth = 24, kHeads = 4;
+constexpr Size kLong = 101, kModelWidth = 24, kModelHeads = 4;
 
 /// The largest difference, element by element.
 double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
@@ -28,7 +28,8 @@ double farthest(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 }
 
 LearnedScoreMod learned_decay() {
-  return {{{"decay", {kHeads}, constant(0.2)}}, [](const std::vector<Tensor>& p, Size queries, Size keys) {
+  return {{{"decay", {kModelHeads}, constant(0.2)}},
+          [](const std::vector<Tensor>& p, Size queries, Size keys) {
             const auto ahead = static_cast<double>(keys - queries);
             return score_mod(
                 [ahead](auto s, auto at, auto decay) { return s - decay(at.h) * abs(at.i + ahead - at.j); },
@@ -36,23 +37,23 @@ LearnedScoreMod learned_decay() {
           }};
 }
 
-struct Case {
+struct TiledCase {
   std::string name;
   PositionScheme positions;
-  Size key_heads = kHeads;
+  Size key_heads = kModelHeads;
   LearnedScoreMod score_mod = {};
 };
 
-std::vector<Case> cases() {
+std::vector<TiledCase> cases() {
   return {{"no positions", {}},
           {"rotary", rotary()},
           {"ALiBi", alibi()},
           {"T5 buckets", t5_buckets()},
-          {"a program", {}, kHeads, learned_decay()},
-          {"a program, rotary", rotary(), kHeads, learned_decay()},
-          {"a program, ALiBi", alibi(), kHeads, learned_decay()},
+          {"a program", {}, kModelHeads, learned_decay()},
+          {"a program, rotary", rotary(), kModelHeads, learned_decay()},
+          {"a program, ALiBi", alibi(), kModelHeads, learned_decay()},
           {"a program, T5 buckets, grouped heads", t5_buckets(), 2, learned_decay()},
-          {"a program, Shaw", shaw(4), kHeads, learned_decay()},
+          {"a program, Shaw", shaw(4), kModelHeads, learned_decay()},
           {"Shaw, which cannot", shaw(4)},
           {"ALiBi, grouped heads", alibi(), 2},
           {"one head of keys", {}, 1}};
@@ -77,17 +78,17 @@ std::vector<Tensor> run(MultiHeadAttention& layer, const Tensor& x, const std::f
 }  // namespace
 
 TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradients") {
-  for (const Case& one : cases())
+  for (const TiledCase& one : cases())
     for (const bool padded : {false, true}) {
       INFO(one.name << (padded ? ", padded" : ", causal"));
       MultiHeadOptions options;
-      options.width = kWidth, options.heads = kHeads, options.key_heads = one.key_heads;
+      options.width = kModelWidth, options.heads = kModelHeads, options.key_heads = one.key_heads;
       options.attend.positions = one.positions;
       options.attend.score_mod = one.score_mod;
       options.causal = !padded;
       MultiHeadAttention layer(options);
       layer.initialise(3, DType::f64);
-      const Tensor x = variable(random_normal({2, kLong, kWidth}, 4, DType::f64));
+      const Tensor x = variable(random_normal({2, kLong, kModelWidth}, 4, DType::f64));
       const auto memory = [&] {
         if (padded) return layer.prepare(x, x, ValidLengths{kLong, 60});
         PreparedKV all = layer.prepare(x, x);
@@ -102,11 +103,11 @@ TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradie
 
 TEST_CASE("weights that are recorded, and dropout, keep their way through the pipeline") {
   MultiHeadOptions options;
-  options.width = kWidth, options.heads = kHeads;
+  options.width = kModelWidth, options.heads = kModelHeads;
   options.attend.dropout = 0.5;
   MultiHeadAttention layer(options);
   layer.initialise(3, DType::f64);
-  const Tensor x = random_normal({1, kLong, kWidth}, 4, DType::f64);
+  const Tensor x = random_normal({1, kLong, kModelWidth}, 4, DType::f64);
   const PreparedKV memory = layer.prepare(x, x);
   set_random(1, 1);
   const Tensor dropped = layer.context(x, memory);
@@ -118,7 +119,7 @@ TEST_CASE("weights that are recorded, and dropout, keep their way through the pi
   const WeightRecorder recorder(layer.attention);
   const Tensor recorded = layer.context(x, memory);
   REQUIRE(recorder.weights().size() == 1);
-  CHECK(recorder.weights()[0].shape() == Dims{1, kHeads, kLong, kLong});
+  CHECK(recorder.weights()[0].shape() == Dims{1, kModelHeads, kLong, kLong});
   CHECK(farthest({recorded}, {in_tiles}) < 1e-12);
 }
 
@@ -134,7 +135,7 @@ TEST_CASE("only softmax_weights runs in tiles") {
   CHECK_THROWS_WITH(Normaliser(Normaliser::Function()),
                     Catch::Matchers::ContainsSubstring("must not be empty"));
 
-  const Tensor x = variable(random_normal({1, kLong, kWidth}, 4, DType::f64));
+  const Tensor x = variable(random_normal({1, kLong, kModelWidth}, 4, DType::f64));
   const auto context = [&](const Normaliser& normalise, bool in_tiles) {
     const Attention layer(scaled_dot(), {.normalise = normalise});
     Tape tape;
@@ -151,7 +152,7 @@ TEST_CASE("only softmax_weights runs in tiles") {
 
 TEST_CASE("a recorder sees calls from other threads, of its layer alone", "[threads]") {
   const Attention layer(scaled_dot()), other(scaled_dot());
-  const Tensor x = random_normal({1, 3, kWidth}, 4, DType::f64);
+  const Tensor x = random_normal({1, 3, kModelWidth}, 4, DType::f64);
   const Tensor expected = layer(x, x, x).weights;
   const WeightRecorder recorder(layer);
   std::vector<std::thread> threads;
@@ -165,11 +166,12 @@ TEST_CASE("a recorder sees calls from other threads, of its layer alone", "[thre
 }
 
 TEST_CASE("a long language model: cache = no cache, and no word depends on a later one") {
-  for (const Case& one : cases()) {
+  for (const TiledCase& one : cases()) {
     INFO(one.name);
     TransformerOptions options;
     options.vocabulary = 11, options.layers = 2;
-    options.block.width = kWidth, options.block.heads = kHeads, options.block.key_heads = one.key_heads;
+    options.block.width = kModelWidth, options.block.heads = kModelHeads,
+    options.block.key_heads = one.key_heads;
     options.positions = one.positions;
     options.block.score_mod = one.score_mod;
     LanguageModel model(options);
@@ -194,8 +196,8 @@ TEST_CASE("a long language model: cache = no cache, and no word depends on a lat
 TEST_CASE("few queries, and few pairs, keep the bits of plain ops; more go through tiles") {
   Attention attention(scaled_dot());
   const auto context = [&](Size queries, Size keys) {
-    const Tensor q = random_normal({2, queries, kWidth}, 4, DType::f64),
-                 k = random_normal({2, keys, kWidth}, 5, DType::f64);
+    const Tensor q = random_normal({2, queries, kModelWidth}, 4, DType::f64),
+                 k = random_normal({2, keys, kModelWidth}, 5, DType::f64);
     const PreparedKV memory = attention.prepare(k, k);
     ScoreState state;
     return std::pair{attention.context(q, memory, state), attention(q, memory).context};

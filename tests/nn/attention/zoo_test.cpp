@@ -42,7 +42,7 @@ std::vector<double> digest(const Tensor& x) {
 enum Kind { kNone, kLengths, kCausal, kWindow };
 
 /// A case's name in parts, its sizes, and the digests that are wanted.
-struct Case {
+struct ZooCase {
   std::string name;
   std::vector<std::string> parts;
   std::map<std::string, Size> sizes;
@@ -102,12 +102,12 @@ struct Case {
 constexpr const char* kFields[] = {"batch", "groups", "heads", "queries", "keys", "value_width",
                                    "third", "mask",   "a",     "b",       "c"};
 
-std::vector<Case> cases(const std::string& kind) {
+std::vector<ZooCase> cases(const std::string& kind) {
   static const SafeTensors file = read_safetensors(test::golden_folder() / "zoo.safetensors");
-  std::vector<Case> found;
+  std::vector<ZooCase> found;
   for (const auto& [name, numbers] : file.tensors) {
     if (name.compare(0, kind.size() + 1, kind + "/") != 0) continue;
-    Case one{name, {}, {}, numbers.to_vector()};
+    ZooCase one{name, {}, {}, numbers.to_vector()};
     for (std::size_t from = 0, end = 0; from <= name.size(); from = end + 1) {
       end = std::min(name.find('/', from), name.size());
       one.parts.push_back(name.substr(from, end - from));
@@ -124,7 +124,7 @@ std::vector<Case> cases(const std::string& kind) {
 
 /// Runs f and compares the digests of its result and of the gradients with what is wanted.
 template <class F>
-void check(const Case& one, std::vector<Tensor> leaves, const char* path, const F& f) {
+void check(const ZooCase& one, std::vector<Tensor> leaves, const char* path, const F& f) {
   INFO(one.name << ", " << path);
   for (Tensor& leaf : leaves) leaf.clear_grad();
   std::vector<std::vector<double>> found;
@@ -172,7 +172,7 @@ Normaliser normaliser(const std::string& name) {
   return all.at(name);
 }
 
-ScoreFactory score(const Case& one) {
+ScoreFactory score(const ZooCase& one) {
   const std::string& name = one.parts[1];
   const bool fixed = name == "nadaraya_watson_fixed",
              by_place = name == "location" || name == "fully_connected";
@@ -182,7 +182,7 @@ ScoreFactory score(const Case& one) {
   fail("the table of scores has no {}", name);
 }
 
-AttendOptions options_of(const Case& one, const Tensor& w) {
+AttendOptions options_of(const ZooCase& one, const Tensor& w) {
   const std::string& kind = one.parts[1];
   const auto ahead = static_cast<double>(one("keys") - one("queries"));
   AttendOptions options{.mask = one.tiles()};
@@ -208,7 +208,7 @@ AttendOptions options_of(const Case& one, const Tensor& w) {
 }
 
 /// The shape of what is learned besides; none: nothing is.
-std::optional<Dims> learned(const Case& one) {
+std::optional<Dims> learned(const ZooCase& one) {
   const std::string& kind = one.parts[1];
   if (kind == "slope") return Dims{one.heads()};
   if (kind == "table") return Dims{one.heads(), one("keys")};
@@ -227,7 +227,7 @@ PositionScheme scheme(const std::string& name) {
 
 TEST_CASE("the zoo: every score with every normaliser over many shapes") {
   std::set<std::string> scores;
-  for (const Case& one : cases("layer")) {
+  for (const ZooCase& one : cases("layer")) {
     scores.insert(one.parts[1]);
     Attention layer(score(one), {.normalise = normaliser(one.parts[2])});
     layer.initialise(1, DType::f64);
@@ -240,7 +240,7 @@ TEST_CASE("the zoo: every score with every normaliser over many shapes") {
 
 TEST_CASE("the zoo: tiles and plain ops with every kind of score") {
   std::set<std::string> kinds;
-  for (const Case& one : cases("tiles")) {
+  for (const ZooCase& one : cases("tiles")) {
     kinds.insert(one.parts[1]);
     const Tensor q = one.query(), k = one.key(), v = one.value_input();
     std::vector<Tensor> leaves{q, k, v};
@@ -254,7 +254,7 @@ TEST_CASE("the zoo: tiles and plain ops with every kind of score") {
 
 TEST_CASE("the zoo: positions, in the layer and in tiles") {
   std::set<std::string> kinds;
-  for (const Case& one : cases("positions")) {
+  for (const ZooCase& one : cases("positions")) {
     kinds.insert(one.parts[1]);
     Attention layer(scaled_dot(), {.positions = scheme(one.parts[1]),
                                    .pair_shape = {.heads = one.heads(),

@@ -26,7 +26,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const Json& golden() {
+const Json& golden_bytes() {
   static const Json file = Json::parse(read_text(test::golden_folder() / "byte_level.json"));
   return file;
 }
@@ -37,8 +37,8 @@ ByteLevelVocabulary vocabulary_of(const Json& file, const std::string& pre_token
 
 /// The golden vocabulary without the bytes of its case "missing".
 ByteLevelVocabulary vocabulary_without_bytes() {
-  ByteLevelVocabulary vocabulary = vocabulary_of(golden());
-  for (const int byte : golden().at("missing")) {
+  ByteLevelVocabulary vocabulary = vocabulary_of(golden_bytes());
+  for (const int byte : golden_bytes().at("missing")) {
     const std::string text = text_of_bytes(std::string(1, static_cast<char>(byte)));
     for (std::size_t i = 0; i < vocabulary.tokens.size(); ++i)
       if (vocabulary.tokens[i] == text) vocabulary.tokens[i] = fmt::format("[unused {}]", i);
@@ -74,7 +74,7 @@ void check_all_ids(const Json& file) {
 }
 
 /// A vocabulary of all bytes and the results of `merges`.
-ByteLevelVocabulary small(std::vector<std::string> merges, std::vector<std::string> more = {}) {
+ByteLevelVocabulary vocabulary_with(std::vector<std::string> merges, std::vector<std::string> more = {}) {
   ByteLevelVocabulary vocabulary;
   for (int byte = 0; byte < 256; ++byte)
     vocabulary.tokens.push_back(text_of_bytes(std::string(1, static_cast<char>(byte))));
@@ -115,8 +115,8 @@ std::vector<std::string> plainly_merged(std::vector<std::string> parts,
 }  // namespace
 
 TEST_CASE("byte-level BPE: the reference's ids, in both directions", "[text][golden]") {
-  check_all_ids(golden());
-  check_ids(golden(), "missing", ByteLevelBpe(vocabulary_without_bytes()));
+  check_all_ids(golden_bytes());
+  check_ids(golden_bytes(), "missing", ByteLevelBpe(vocabulary_without_bytes()));
 }
 
 TEST_CASE("byte-level BPE: the ids of a published vocabulary", "[text]") {
@@ -141,7 +141,7 @@ TEST_CASE("byte-level BPE: any bytes have ids, and the ids give the bytes back",
   const Stream stream(11, 1);
   std::uint64_t next = 0;
   for (const char* name : {"gpt-2", "smollm", "llama-bpe", "qwen2"}) {
-    const ByteLevelBpe bpe(vocabulary_of(golden(), name));
+    const ByteLevelBpe bpe(vocabulary_of(golden_bytes(), name));
     for (int round = 0; round < 50; ++round) {
       std::string text;
       for (std::uint64_t n = stream.below(60, next++); n > 0; --n) {
@@ -166,7 +166,7 @@ TEST_CASE("byte-level BPE: the merge loop beside a plain one", "[text]") {
       merges.push_back(left + ' ' + right);
       tokens.push_back(left + right);
     }
-    const ByteLevelBpe bpe(small(merges));
+    const ByteLevelBpe bpe(vocabulary_with(merges));
     for (int text_number = 0; text_number < 10; ++text_number) {
       std::vector<std::string> letters;
       std::string text;
@@ -180,7 +180,7 @@ TEST_CASE("byte-level BPE: the merge loop beside a plain one", "[text]") {
 }
 
 TEST_CASE("byte-level BPE: a long word does not take quadratic time", "[text]") {
-  const ByteLevelBpe bpe(small({"x x", "xx xx", "xxxx xxxx"}));
+  const ByteLevelBpe bpe(vocabulary_with({"x x", "xx xx", "xxxx xxxx"}));
   const std::size_t length = 1 << 18;
   const std::clock_t start = std::clock();
   CHECK(bpe.encode(std::string(length, 'x')).size() == length / 8);
@@ -190,7 +190,7 @@ TEST_CASE("byte-level BPE: a long word does not take quadratic time", "[text]") 
 }
 
 TEST_CASE("byte-level BPE: special tokens", "[text]") {
-  ByteLevelVocabulary vocabulary = small({"h i"}, {"<s>", "<s>>", "<tool>", "hi!"});
+  ByteLevelVocabulary vocabulary = vocabulary_with({"h i"}, {"<s>", "<s>>", "<tool>", "hi!"});
   vocabulary.types.assign(vocabulary.tokens.size(), 1);
   const std::size_t first = vocabulary.tokens.size() - 4;
   vocabulary.types[first] = vocabulary.types[first + 1] = 3;
@@ -212,7 +212,7 @@ TEST_CASE("byte-level BPE: special tokens", "[text]") {
   CHECK(bpe.type(ids[2]) == TokenType::user_defined);
   CHECK(bpe.size() == 256 + 1 + 4);
   // A word that is spelled like a control token is never one, not even by Llama 3's rule for whole words.
-  ByteLevelVocabulary word = small({"h i"}, {"hey", "hip"});
+  ByteLevelVocabulary word = vocabulary_with({"h i"}, {"hey", "hip"});
   word.types.assign(word.tokens.size(), 1);
   word.types.back() = 3;
   word.pre_tokenizer = "llama-bpe";
@@ -224,7 +224,7 @@ TEST_CASE("byte-level BPE: special tokens", "[text]") {
 }
 
 TEST_CASE("byte-level BPE: bytes that the vocabulary lacks", "[text]") {
-  ByteLevelVocabulary vocabulary = small({"? ?"});
+  ByteLevelVocabulary vocabulary = vocabulary_with({"? ?"});
   vocabulary.tokens[4] = "[unused]";
   const ByteLevelBpe bpe(vocabulary);
   CHECK_FALSE(bpe.has_byte(4));
@@ -243,7 +243,7 @@ TEST_CASE("byte-level BPE: bytes that the vocabulary lacks", "[text]") {
 
 TEST_CASE("byte-level BPE: what is refused", "[text]") {
   const auto refused = [](const std::function<void(ByteLevelVocabulary&)>& change) {
-    ByteLevelVocabulary vocabulary = small({"a b", "c d"}, {"<s>"});
+    ByteLevelVocabulary vocabulary = vocabulary_with({"a b", "c d"}, {"<s>"});
     vocabulary.types.assign(vocabulary.tokens.size(), 1);
     vocabulary.types.back() = 3;
     change(vocabulary);
@@ -283,7 +283,7 @@ TEST_CASE("byte-level BPE: what is refused", "[text]") {
   CHECK(refused([](V& v) { v.merges[1] = "a b"; }) ==
         "[byte level] merges must differ, 'a b' occurs a second time (merge 1)");
 
-  const ByteLevelBpe bpe(small({"a b"}));
+  const ByteLevelBpe bpe(vocabulary_with({"a b"}));
   const std::string range = "[byte level] ids must be from 0 to 256, got ";
   CHECK(message_of([&] { bpe.decode(Ids{1, 257}); }) == range + "257");
   CHECK(message_of([&] { bpe.decode(Ids{-1}, true); }) == range + "-1");

@@ -21,7 +21,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 /// The golden file: a vocabulary, strings with the reference's ids, and hashes over blocks of characters.
-const nlohmann::json& golden() {
+const nlohmann::json& golden_words() {
   static const nlohmann::json file =
       nlohmann::json::parse(read_text(test::golden_folder() / "word_piece.json"));
   return file;
@@ -29,9 +29,9 @@ const nlohmann::json& golden() {
 
 WordPiece golden_pieces() {
   std::string lines;
-  for (const auto& piece : golden().at("vocabulary")) lines += piece.get<std::string>() + '\n';
+  for (const auto& piece : golden_words().at("vocabulary")) lines += piece.get<std::string>() + '\n';
   WordPieceOptions options;
-  options.max_length = golden().at("max_length");
+  options.max_length = golden_words().at("max_length");
   return WordPiece::from_text(lines, "golden", options);
 }
 
@@ -53,9 +53,9 @@ WordPiece small(const WordPieceOptions& options = {}) {
 
 TEST_CASE("word piece: the reference's ids on 5,000 odd strings", "[text][golden]") {
   const WordPiece word_piece = golden_pieces();
-  REQUIRE(golden().at("cases").size() == 5000);
+  REQUIRE(golden_words().at("cases").size() == 5000);
   std::size_t wrong = 0;
-  for (const auto& one : golden().at("cases")) {
+  for (const auto& one : golden_words().at("cases")) {
     const std::string text = one.at(0);
     const Ids expected = one.at(1), found = word_piece.encode(text);
     if (found == expected) continue;
@@ -69,9 +69,9 @@ TEST_CASE("word piece: the reference's ids on 5,000 odd strings", "[text][golden
 
 TEST_CASE("word piece: every block of characters between two letters as in the reference", "[text][golden]") {
   const WordPiece word_piece = golden_pieces();
-  REQUIRE(golden().at("sweep").size() == 800);
+  REQUIRE(golden_words().at("sweep").size() == 800);
   std::string wrong;
-  for (const auto& block : golden().at("sweep")) {
+  for (const auto& block : golden_words().at("sweep")) {
     const char32_t first = block.at(0).get<std::uint32_t>();
     std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a, as make_word_piece.py has it
     for (char32_t point = first; point < first + 256; ++point)

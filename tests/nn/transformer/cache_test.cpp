@@ -11,7 +11,7 @@ using testing::equal_bits;
 
 namespace {
 
-LanguageModel& ready(LanguageModel& model) {
+LanguageModel& initialised(LanguageModel& model) {
   model.initialise(1, DType::f64);
   model.eval();
   return model;
@@ -35,7 +35,7 @@ struct ThrowsLate final : SelfAttention {
 
 TEST_CASE("a copy of a cache branches: what goes into one does not reach the other") {
   LanguageModel model({.vocabulary = 9, .layers = 2, .block = {.width = 8, .heads = 2}});
-  ready(model);
+  initialised(model);
   const Size capacity = GENERATE(1, 3, 8);  // full or not when the copy is made
   StackCache one = model.cache(capacity), assigned = model.cache(2);
   model(text({1, 2, 3}), one);
@@ -114,7 +114,7 @@ TEST_CASE("keep_rows gives each row its source, whichever rows change places, in
 
 TEST_CASE("a call that throws leaves the cache as it was") {
   LanguageModel model({.vocabulary = 9, .layers = 2, .block = {.width = 8, .heads = 2}});
-  ready(model);
+  initialised(model);
   StackCache cache = model.cache(2);
   const Mask misfit = Mask::causal(5, 7);
   CHECK_THROWS(model(text({1, 2}), cache, misfit));
@@ -136,7 +136,7 @@ TEST_CASE("a call that throws in the last layer leaves no layer's cache changed"
   TransformerOptions options{.vocabulary = 9, .layers = GENERATE(1, 2), .block = {.width = 8, .heads = 2}};
   options.block.attention = self_attention<ThrowsLate>();
   LanguageModel model(options);
-  StackCache cache = ready(model).cache(2);
+  StackCache cache = initialised(model).cache(2);
   CHECK_THROWS_WITH(model(text({1, 2}), cache), "late");
   for (const KeyValueCache& layer : cache.layers) CHECK(layer.length() == 0);
 }

@@ -22,7 +22,7 @@ TransformerOptions with(const PositionScheme& positions) {
   return {.vocabulary = kWords, .layers = 2, .block = {.width = 16, .heads = 4}, .positions = positions};
 }
 
-LanguageModel& ready(LanguageModel& model, std::uint64_t seed = 1) {
+LanguageModel& spread_out(LanguageModel& model, std::uint64_t seed = 1) {
   model.initialise(seed, DType::f64);
   // Initial weights give almost the same logits everywhere; larger ones tell texts and positions apart.
   for (const Tensor& weight : model.parameters())
@@ -80,7 +80,7 @@ struct Plain {
 
 void check_rounds(const TransformerOptions& options, Size capacity) {
   LanguageModel model(options);
-  ready(model);
+  spread_out(model);
   VerifiableLanguageModel tree(model, capacity);
   Plain plain{model};
   plain.extend(tree, {1, 2, 3}, {-1, 0, 1});
@@ -124,7 +124,7 @@ TEST_CASE("a tree in one pass has the logits of its texts, after each keep()") {
 
 TEST_CASE("a tree long enough for tiles has the logits of its texts") {
   LanguageModel model(with(GENERATE(0, 1) == 0 ? rotary() : alibi()));
-  ready(model);
+  spread_out(model);
   VerifiableLanguageModel tree(model);
   Plain plain{model};
   Words words;
@@ -147,8 +147,8 @@ TEST_CASE("a tree long enough for tiles has the logits of its texts") {
 
 TEST_CASE("greedy speculation with language models writes the words of greedy()") {
   LanguageModel large(with(rotary())), small(with(learned_positions(60)));
-  ready(large, 3);
-  ready(small, GENERATE(3u, 4u));
+  spread_out(large, 3);
+  spread_out(small, GENERATE(3u, 4u));
   const Words prompt{1, 2, 3, 1, 2};
   const SearchOptions how{.first = {2}, .end = -1, .max_length = 40};
   const auto plain = large.begin(Indices(prompt, {1, 5}));
@@ -174,8 +174,8 @@ TEST_CASE("speculation has the distribution of sample() for two language models"
   options.block.width = 8;
   options.block.heads = 2;
   LanguageModel large(options), small(options);
-  ready(large, 1);
-  ready(small, 2);
+  spread_out(large, 1);
+  spread_out(small, 2);
   // Expected counts from the model's probabilities of all texts of two words after the prompt.
   const Words prompt{1, 4};
   const auto next = [&](const Words& text) {

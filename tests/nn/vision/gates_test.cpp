@@ -11,19 +11,18 @@
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/on_paper.hpp"
 #include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using test::message_of;
 using testing::apart;
+using testing::f64;
+using testing::Row;
+using testing::sigmoid_of;
 
 namespace {
-
-constexpr DType f64 = DType::f64;
-using Row = std::vector<double>;
-
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// W₂ relu(W₁ z + b₁) + b₂
 Row excite(const ChannelAttention& layer, const Row& z) {

@@ -15,10 +15,9 @@ using Catch::Matchers::ContainsSubstring;
 using test::message_of;
 using testing::apart;
 using testing::equal_bits;
+using testing::f64;
 
 namespace {
-
-constexpr DType f64 = DType::f64;
 
 /// Windows of a batch (B, H, W, C), number by number.
 Tensor windows_by_loops(const Tensor& x, Size size, Size stride) {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <map>
 #include <regex>
-#include <sstream>
 
 #include "lessons/kit/picture/heatmap_grid.hpp"
 #include "lessons/kit/picture/picture.hpp"
 #include "lessons/kit/text/utf8.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/picture/lines_of.hpp"
 
 namespace tapestry::kit {
 namespace {
@@ -16,16 +16,9 @@ namespace {
 /// Three rows of two; in fifths of a shade: 0 1 / 2 3 / 4 0.
 Heatmap map() { return {"map", {"ca", "cb"}, {"r1", "r2", "r3"}, {0, 0.25, 0.5, 0.75, 1, 0}, 0, 1, false}; }
 
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) all.push_back(line);
-  return all;
-}
-
 /// The line that begins with this label.
 std::string row_of(const std::string& drawn, const std::string& label) {
-  for (const std::string& line : lines(drawn))
+  for (const std::string& line : lines_of(drawn))
     if (line.find(label) != std::string::npos) return line.substr(line.find(label) + label.size());
   FAIL("no row " << label);
   return {};
@@ -49,10 +42,10 @@ TEST_CASE("a terminal's heat map has its rows and columns where they belong", "[
   CHECK(shades(row_of(drawn, "r1")) == Shades{"·", "░"});
   CHECK(shades(row_of(drawn, "r2")) == Shades{"▒", "▓"});
   CHECK(shades(row_of(drawn, "r3")) == Shades{"█", "·"});
-  const std::string names = lines(drawn).at(1);
+  const std::string names = lines_of(drawn).at(1);
   CHECK(names.find("ca") < names.find("cb"));
   // Across, too: each shade stands under its column's name.
-  const std::string third = lines(drawn).at(4);
+  const std::string third = lines_of(drawn).at(4);
   CHECK(display_width(third.substr(0, third.find("█"))) == display_width(names.substr(0, names.find("ca"))));
 }
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <sstream>
 
 #include "lessons/kit/picture/axis.hpp"
 #include "lessons/kit/picture/graph_layout.hpp"
@@ -14,6 +13,7 @@
 #include "lessons/kit/random.hpp"
 #include "lessons/kit/text/utf8.hpp"
 #include "tests/catch.hpp"
+#include "tests/lessons/kit/picture/lines_of.hpp"
 #include "tests/lessons/kit/scratch.hpp"
 
 namespace tapestry::kit {
@@ -66,13 +66,6 @@ std::size_t count(const std::string& text, const std::string& part) {
   return found;
 }
 
-std::vector<std::string> lines(const std::string& text) {
-  std::vector<std::string> all;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) all.push_back(line);
-  return all;
-}
-
 std::string without_colours(const std::string& text) {
   std::string out;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -97,7 +90,7 @@ void check_sound(const Picture& picture) {
       const Terminal terminal{colour, colour, columns};
       const std::string drawing = text(picture, terminal);
       CHECK((colour || drawing.find('\x1b') == std::string::npos));
-      for (const std::string& line : lines(without_colours(drawing))) {
+      for (const std::string& line : lines_of(without_colours(drawing))) {
         CAPTURE(columns, line);
         CHECK(display_width(line) <= columns);
       }
@@ -312,7 +305,7 @@ TEST_CASE("a page gets a heatmap's names and values", "[kit]") {
 }
 
 TEST_CASE("the crossing of an alignment can be seen in the terminal", "[kit]") {
-  const std::vector<std::string> drawn = lines(text(alignment(), Terminal{}));
+  const std::vector<std::string> drawn = lines_of(text(alignment(), Terminal{}));
   REQUIRE(drawn.size() == 7);  // title, source words, five target words
   const auto dark_at = [&](std::size_t row) {
     const std::size_t byte = drawn[row].find("█");

@@ -13,7 +13,7 @@ namespace {
 using Weights = std::vector<Tensor>;
 
 /// 20 sentences of 1 to 9 words: parts of a batch have other numbers of words. The last batch of an epoch is short.
-Corpus corpus() {
+Corpus uneven_corpus() {
   const char* const letters[] = {"a", "b", "c", "d", "e"};
   Random random(1);
   ParallelText all;
@@ -41,7 +41,7 @@ struct Run {
 /// Rank 0's weights, in f64, after nine steps: three epochs and average twice.
 Weights trained(const Run& run) {
   const Scratch scratch;
-  const Corpus text = corpus();
+  const Corpus text = uneven_corpus();
   Weights weights;
   run_on_threads({.ranks = run.ranks}, [&](Communicator& ranks) {
     TranslatorConfig config;
@@ -83,7 +83,7 @@ TEST_CASE("with as many parts, dropout is the same on any number of ranks", "[ki
 }
 
 TEST_CASE("rows of a batch keep their words, and have padding for the longest of them", "[kit]") {
-  const Batch all = Batches(corpus().train, {.size = 7, .seed = 3}).next();
+  const Batch all = Batches(uneven_corpus().train, {.size = 7, .seed = 3}).next();
   const Batch some = rows_of(all, 1, 3);
   CHECK(some.pairs == std::vector<Size>{all.pairs[1], all.pairs[2]});
   for (const auto& [part, whole] :

@@ -9,13 +9,14 @@
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using testing::f64;
 
 namespace {
 
-constexpr DType f64 = DType::f64;
 constexpr Size kBatch = 2, kSteps = 3, kWords = 4, kPlaces = 5;
 
 /// Row 0 has word 2 twice, name 9 twice and name 70; row 1 names alone, 9 among them.

@@ -9,17 +9,17 @@
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
 #include "tests/nn/golden.hpp"
+#include "tests/nn/on_paper.hpp"
+#include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 using testing::equal_bits;
+using testing::f64;
+using testing::Row;
+using testing::sigmoid_of;
 
 namespace {
-
-constexpr DType f64 = DType::f64;
-using Row = std::vector<double>;
-
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// Raffel et al., equation 8: a sum over where the query before stopped, and a product over what was passed since.
 Row as_sums(const Row& scores, const Row& previous) {

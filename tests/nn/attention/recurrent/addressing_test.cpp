@@ -9,15 +9,16 @@
 #include "core/core.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
+#include "tests/nn/on_paper.hpp"
 #include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using testing::apart;
+using testing::at;
 using testing::normal;
+using testing::Row;
 
 namespace {
-
-using Row = std::vector<double>;
 
 /// Heads of a batch, everything that they may say: memory (B, N, W), others (B, H, …).
 struct Case {
@@ -40,7 +41,6 @@ Case draw(Size batch, Size heads, Size slots, Size width, Size reach) {
 /// One head of one row of the batch, number by number.
 Row by_loops(const Case& x, Size b, Size h) {
   const Size slots = x.memory.size(1), width = x.memory.size(2);
-  const auto place = [](Size n) { return static_cast<std::size_t>(n); };
   Row w;
   for (Size n = 0; n < slots; ++n) w.push_back(x.before.at({b, h, n}));
   if (x.how.key.defined()) {
@@ -57,14 +57,14 @@ Row by_loops(const Case& x, Size b, Size h) {
       total += found.back();
     }
     const double g = x.how.gate.defined() ? x.how.gate.at({b, h, 0}) : 1;
-    for (Size n = 0; n < slots; ++n) w[place(n)] = g * found[place(n)] / total + (1 - g) * w[place(n)];
+    for (Size n = 0; n < slots; ++n) w[at(n)] = g * found[at(n)] / total + (1 - g) * w[at(n)];
   }
   if (!x.how.shift.defined()) return w;
   const Size reach = x.how.shift.size(2) / 2;
   Row moved(w.size());
   for (Size n = 0; n < slots; ++n)  // what stood at n goes to n + j
     for (Size j = -reach; j <= reach; ++j)
-      moved[place((n + j + slots) % slots)] += x.how.shift.at({b, h, j + reach}) * w[place(n)];
+      moved[at((n + j + slots) % slots)] += x.how.shift.at({b, h, j + reach}) * w[at(n)];
   if (!x.how.sharpness.defined()) return moved;
   double total = 0;
   for (double& weight : moved) total += weight = std::pow(weight + 1e-8, x.how.sharpness.at({b, h, 0}));

@@ -13,6 +13,7 @@
 using namespace tapestry;
 using testing::apart;
 using testing::normal;
+using testing::randomise;
 
 namespace {
 
@@ -96,13 +97,6 @@ std::vector<LinearAttentionOptions> layers() {
            .gate = Gate::yes}};
 }
 
-void randomise(LinearAttention& layer) {
-  State values;
-  std::uint64_t seed = 10;
-  for (const auto& [name, parameter] : layer.state()) values.emplace(name, normal(parameter.shape(), ++seed));
-  layer.load_state(values);
-}
-
 }  // namespace
 
 TEST_CASE("a layer of linear attention is what its formulas say, whole, in parts, and word by word",
@@ -110,7 +104,7 @@ TEST_CASE("a layer of linear attention is what its formulas say, whole, in parts
   for (const LinearAttentionOptions& options : layers()) {
     LinearAttention layer(options);
     layer.initialise(1, DType::f64);
-    randomise(layer);
+    randomise(layer, 10);
     const Tensor x = normal({2, 7, options.width}, 2);
     const Remembered whole = layer(x);
     for (Size b = 0; b < 2; ++b)

@@ -8,18 +8,17 @@
 #include "core/core.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
+#include "tests/nn/on_paper.hpp"
 #include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using testing::apart;
+using testing::at;
 using testing::normal;
+using testing::Row;
+using testing::sigmoid_of;
 
 namespace {
-
-using Row = std::vector<double>;
-
-std::size_t at(Size i) { return static_cast<std::size_t>(i); }
-double squash(double x) { return 1 / (1 + std::exp(-x)); }
 
 /// y += W x
 void add_product(Row& y, const Tensor& weight, const Row& x) {
@@ -63,8 +62,8 @@ Tensor by_loops(const LSTMN& layer, const Tensor& x) {
     Row next_h, next_c;
     for (Size j = 0; j < hidden; ++j) {
       const auto gate = [&](Size which) { return gates[at(which * hidden + j)]; };
-      next_c.push_back(squash(gate(1)) * of_c[at(j)] + squash(gate(0)) * std::tanh(gate(2)));
-      next_h.push_back(squash(gate(3)) * std::tanh(next_c.back()));
+      next_c.push_back(sigmoid_of(gate(1)) * of_c[at(j)] + sigmoid_of(gate(0)) * std::tanh(gate(2)));
+      next_h.push_back(sigmoid_of(gate(3)) * std::tanh(next_c.back()));
     }
     all.insert(all.end(), next_h.begin(), next_h.end());
     h.push_back(next_h), c.push_back(next_c), blend = of_h;

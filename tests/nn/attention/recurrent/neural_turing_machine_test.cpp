@@ -9,19 +9,21 @@
 #include "core/core.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check_gradients.hpp"
+#include "tests/nn/on_paper.hpp"
 #include "tests/nn/tensors.hpp"
 
 using namespace tapestry;
 using testing::apart;
+using testing::at;
 using testing::normal;
+using testing::Row;
+using testing::sigmoid_of;
+using testing::softmax_of;
 
 namespace {
 
-using Row = std::vector<double>;
 using Rows = std::vector<Row>;
 
-std::size_t at(Size i) { return static_cast<std::size_t>(i); }
-double squash(double x) { return 1 / (1 + std::exp(-x)); }
 double soft(double x) { return std::log(1 + std::exp(x)); }
 
 Row product(const Tensor& weight, const Tensor& bias, const Row& x) {
@@ -31,13 +33,6 @@ Row product(const Tensor& weight, const Tensor& bias, const Row& x) {
     for (Size j = 0; j < weight.size(1); ++j) y.back() += weight.at({i, j}) * x[at(j)];
   }
   return y;
-}
-
-Row softmax_of(Row x) {
-  double total = 0;
-  for (double& value : x) total += value = std::exp(value);
-  for (double& value : x) value /= total;
-  return x;
 }
 
 /// A whole run of one string on paper: x (T, in) → states (T, output_width()).
@@ -57,8 +52,8 @@ Tensor by_loops(const NeuralTuringMachine& machine, const Tensor& x) {
     const Row from_x = product(w.at("controller.weight_ih"), w.at("controller.bias_ih"), seen),
               from_h = product(w.at("controller.weight_hh"), w.at("controller.bias_hh"), hidden);
     for (Size i = 0; i < o.hidden; ++i) {
-      const double r = squash(from_x[at(i)] + from_h[at(i)]),
-                   z = squash(from_x[at(o.hidden + i)] + from_h[at(o.hidden + i)]);
+      const double r = sigmoid_of(from_x[at(i)] + from_h[at(i)]),
+                   z = sigmoid_of(from_x[at(o.hidden + i)] + from_h[at(o.hidden + i)]);
       const double n = std::tanh(from_x[at(2 * o.hidden + i)] + r * from_h[at(2 * o.hidden + i)]);
       hidden[at(i)] = z * hidden[at(i)] + (1 - z) * n;
     }
@@ -90,7 +85,7 @@ Tensor by_loops(const NeuralTuringMachine& machine, const Tensor& x) {
           like.push_back(soft(strength[at(h)]) * both / std::sqrt(of_key * of_slot));
         }
         like = softmax_of(like);
-        const double g = squash(gate[at(h)]);
+        const double g = sigmoid_of(gate[at(h)]);
         for (std::size_t n = 0; n < stand.size(); ++n) stand[n] = g * like[n] + (1 - g) * stand[n];
       }
       if (o.moves != HeadMoves::by_content) {
@@ -108,7 +103,7 @@ Tensor by_loops(const NeuralTuringMachine& machine, const Tensor& x) {
       for (Size i = 0; i < o.width; ++i) {
         double& number = memory[at(n)][at(i)];
         for (Size h = 0; h < o.writers; ++h)
-          number *= 1 - stands[at(o.readers + h)][at(n)] * squash(erase[at(h)][at(i)]);
+          number *= 1 - stands[at(o.readers + h)][at(n)] * sigmoid_of(erase[at(h)][at(i)]);
         for (Size h = 0; h < o.writers; ++h) number += stands[at(o.readers + h)][at(n)] * added[at(h)][at(i)];
       }
     all.insert(all.end(), hidden.begin(), hidden.end());

@@ -44,7 +44,7 @@ Rows contextual(const Weights& w, const Rows& x, const Sees& sees) {
       Row moved = scores[h][i];
       double place = 0;
       for (std::size_t j = i + 1; j-- > 0;) {
-        if (sees(i, j)) place += logistic(scores[h][i][j]);
+        if (sees(i, j)) place += sigmoid_of(scores[h][i][j]);
         const double inside = std::min(place, 4.0), below = std::floor(inside), part = inside - below;
         for (std::size_t u = 0; u < 4; ++u) {
           const auto low = static_cast<std::size_t>(below), high = std::min<std::size_t>(low + 1, 4);

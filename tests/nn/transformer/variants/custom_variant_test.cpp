@@ -140,7 +140,7 @@ Rows delta(const Weights& w, const Rows& x, const Sees&) {
   for (std::size_t h = 0; h < 2; ++h) {
     double state[4][4] = {};
     for (std::size_t t = 0; t < x.size(); ++t) {
-      const double alpha = logistic(-keep[t][h]), beta = logistic(strength[t][h]);
+      const double alpha = sigmoid_of(-keep[t][h]), beta = sigmoid_of(strength[t][h]);
       Row unit = head_of(k[t], h, 4);
       const double length = std::sqrt(dot_of(unit, unit));
       for (double& number : unit) number /= length;

@@ -9,10 +9,10 @@
 
 #include "core/io/state.hpp"
 #include "tests/catch.hpp"
+#include "tests/nn/on_paper.hpp"
 
 namespace tapestry::testing {
 
-using Row = std::vector<double>;
 using Rows = std::vector<Row>;  // (T, width)
 /// Returns true if query i sees key j.
 using Sees = std::function<bool(std::size_t i, std::size_t j)>;
@@ -41,8 +41,6 @@ inline Rows affine(const Rows& x, const Row& weight, const Row& bias = {}) {
   }
   return out;
 }
-
-inline double logistic(double x) { return 1 / (1 + std::exp(-x)); }
 
 inline double dot_of(const Row& a, const Row& b) {
   double sum = 0;
@@ -116,7 +114,7 @@ inline Rows heads_by_loops(const Weights& w, const Rows& x, const Sees& sees, co
   if (parts.gate) {
     const Rows gates = affine(x, w("gate.weight"), w("gate.bias"));
     for (std::size_t i = 0; i < x.size(); ++i)
-      for (std::size_t u = 0; u < joined[i].size(); ++u) joined[i][u] *= logistic(gates[i][u]);
+      for (std::size_t u = 0; u < joined[i].size(); ++u) joined[i][u] *= sigmoid_of(gates[i][u]);
   }
   return affine(joined, w("output.weight"), w("output.bias"));
 }

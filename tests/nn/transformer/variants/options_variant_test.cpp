@@ -62,7 +62,7 @@ Variant forgetting() {
               double kept = 0;
               for (std::size_t l = j + 1; l <= i; ++l)
                 kept +=
-                    std::log(logistic(dot_of(head_of(weights("attention.score_mod.forget"), h, 8), in[l])));
+                    std::log(sigmoid_of(dot_of(head_of(weights("attention.score_mod.forget"), h, 8), in[l])));
               return kept;
             }});
       }};
