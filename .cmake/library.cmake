@@ -1,19 +1,29 @@
 # tapestry_join_sources(target): with TAPESTRY_JOIN_SOURCES, compiles the sources of each folder as one file, which takes
 # half as long. So a folder defines a name only once, in unnamed namespaces too. Sources with compile options of their own,
-# which CMake leaves out, and `tapestry_separate_sources` are compiled separately.
+# which CMake leaves out, and `tapestry_separate_sources` are compiled separately. For editors, compile_commands.json also
+# lists the joined sources one by one: as those of a target that is never built.
 function(tapestry_join_sources target)
   if(NOT TAPESTRY_JOIN_SOURCES)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
+  set(joined "")
   foreach(source IN LISTS sources)
     if(source MATCHES "^/.*\\.cpp$" AND NOT source IN_LIST tapestry_separate_sources)
       get_filename_component(folder ${source} DIRECTORY)
       get_filename_component(name ${folder} NAME)
       set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${name})
+      list(APPEND joined ${source})
     endif()
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  if(joined AND CMAKE_EXPORT_COMPILE_COMMANDS)
+    add_library(${target}_listed OBJECT EXCLUDE_FROM_ALL ${joined})
+    target_compile_features(${target}_listed PRIVATE cxx_std_20)
+    foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_OPTIONS)
+      set_property(TARGET ${target}_listed PROPERTY ${property} $<TARGET_PROPERTY:${target},${property}>)
+    endforeach()
+  endif()
 endfunction()
 
 # tapestry_add_library(name PUBLIC targets… [PRIVATE targets…] [FLAGS options…]): the library tapestry::name from every

@@ -41,7 +41,7 @@ struct BlockRun {
 
 const Indices source() { return Indices{4, 5, 6, 7, 8, 0}.reshape({2, 3}); }
 const Indices words() { return Indices{2, 4, 5, 3, 2, 6, 3, 0}.reshape({2, 4}); }
-const ValidLengths lengths = {3, 2};
+const ValidLengths kLengths = {3, 2};
 
 /// Embedding 3 and 4, encoder 5 each way, decoder 6, readout 7.
 TranslatorOptions small_translator() {
@@ -57,7 +57,7 @@ template <class Model>
 Dropped dropped_by(const TranslatorOptions& options, double forcing = 1) {
   Model model(options);
   model.initialise(1, DType::f64);
-  const auto run = [&] { return model(source(), lengths, words(), forcing); };
+  const auto run = [&] { return model(source(), kLengths, words(), forcing); };
   const Dropped found = dropped(run);
   model.eval();
   CHECK(dropped(run).empty());
@@ -208,7 +208,7 @@ TEST_CASE("an encoder drops its words, and the layers below what they hand on") 
   const auto run = [&] {
     Encoder encoder(options.encoder);
     encoder.initialise(1, DType::f64);
-    return dropped([&] { return encoder(source(), lengths).states; });
+    return dropped([&] { return encoder(source(), kLengths).states; });
   };
   CHECK(run() == Dropped{{"where (2,3,3)", 1}});  // words; the vector of padding is kept out
   options.encoder.recurrent.layers = 3;
@@ -255,7 +255,7 @@ TEST_CASE("with all of the readout dropped, a decoder says its bias") {
     model.initialise(1, DType::f64);
     const Tensor bias = model.decoder.output.bias;
     for (const double forcing : {1.0, 0.5})
-      CHECK(apart(model(source(), lengths, words(), forcing), zeros({2, 4, 8}, DType::f64) + bias) == 0);
+      CHECK(apart(model(source(), kLengths, words(), forcing), zeros({2, 4, 8}, DType::f64) + bias) == 0);
   };
   Translator bahdanau(options);
   check(bahdanau);
