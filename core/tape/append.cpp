@@ -19,7 +19,7 @@ Node& Graph::append(const char* op, CallSite at, TensorImpl& result) {
   result.origin = op;
   result.node = static_cast<std::int32_t>(nodes.size());
   result.tape = serial;
-  return nodes.emplace_back(op, at, edges.size(), saved.size(), result);
+  return nodes.emplace_back(op, at, edges.size(), saved_versions.size(), result);
 }
 
 // Tapes on several threads may share a leaf, and each of them writes the leaf's hint. So the hint is checked before it

@@ -149,7 +149,7 @@ void BackwardPass::add(Target target, Tensor&& gradient) {
 
 void BackwardPass::check_versions(const Node& node) const {
   for (std::uint32_t i = 0; i < node.saved; ++i) {
-    const Tensor::Saved& saved = graph_.saved[node.first_saved + i];
+    const Tensor::Saved& saved = graph_.saved_versions[node.first_saved + i];
     if (saved.buffer->version.load(std::memory_order_relaxed) != saved.version)
       fail(
           "[{}] saved tensors must stay unchanged until backward, got one that was overwritten (by assign() or "
@@ -160,8 +160,8 @@ void BackwardPass::check_versions(const Node& node) const {
 
 /// Frees the tensors that the node's rules saved.
 void BackwardPass::release(Node& node) {
-  for (std::uint32_t i = 0; i < node.edges; ++i) {
-    Edge& edge = graph_.edges[node.first_edge + i];
+  node.saved = 0;
+  for (Edge& edge : std::span(graph_.edges).subspan(node.first_edge, node.edges)) {
     edge.rule.reset();
     if (edge.accumulate != kNone) graph_.accumulators[edge.accumulate].reset();
   }

@@ -93,13 +93,12 @@ class BackwardFn {
 };
 
 template <class F>
-inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&> ||
-                                       std::is_invocable_v<const F&, Tensor&, const Tensor&, const Tensor&>;
+inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&>;
 
 /// Calls f(dy, y), or f(dy) if f takes one argument.
 template <class F>
 auto call_backward(const F& f, const Tensor& dy, const Tensor& y) {
-  if constexpr (std::is_invocable_v<const F&, const Tensor&, const Tensor&>)
+  if constexpr (kAsksForResult<F>)
     return f(dy, y);
   else
     return f(dy);
@@ -120,12 +119,7 @@ struct Single {
 template <class F>
 struct Accumulate {
   F add;
-  void operator()(const Tensor& dy, const Tensor& y, std::span<Tensor> sums) const {
-    if constexpr (kAsksForResult<F>)
-      add(sums[0], dy, y);
-    else
-      add(sums[0], dy);
-  }
+  void operator()(const Tensor& dy, const Tensor&, std::span<Tensor> sums) const { add(sums[0], dy); }
 };
 
 /// The joint rule of several arguments: returns a list with one gradient for each.

@@ -35,10 +35,10 @@ Tensor record_checkpoint(std::function<Tensor()> f, CallSite at) {
     result[0] = f();
   };
   {
-    Tensor::SavedTensorCapture capture(graph.saved);
+    Tensor::SavedTensorCapture capture(graph.saved_versions);
     graph.replays.emplace_back().emplace<decltype(again)>(again);
   }
-  node.saved = static_cast<std::uint32_t>(graph.saved.size()) - node.first_saved;
+  node.saved = static_cast<std::uint32_t>(graph.saved_versions.size()) - node.first_saved;
   return value;
 }
 

@@ -15,7 +15,7 @@ std::atomic<std::uint64_t> next_serial{kRounds};
 void Graph::clear() {
   nodes.clear();
   edges.clear();
-  saved.clear();
+  saved_versions.clear();
   accumulators.clear();
   replays.clear();
   leaves.clear();

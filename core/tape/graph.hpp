@@ -78,7 +78,7 @@ struct Graph {
   std::uint64_t serial = 0;  // a new one each time the tape starts over
   std::vector<Node> nodes;
   std::vector<Edge> edges;
-  std::vector<Tensor::Saved> saved;
+  std::vector<Tensor::Saved> saved_versions;  // of all nodes, to detect saved tensors that were overwritten
   std::vector<BackwardFn> accumulators, replays;
   std::vector<Tensor> leaves;
   std::unordered_map<const TensorImpl*, std::uint32_t> found_leaves;  // where hints were overwritten

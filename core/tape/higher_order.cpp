@@ -29,7 +29,7 @@ struct Mark {
     if (nodes >= graph.nodes.size()) return;
     const Node& first = graph.nodes[nodes];
     graph.edges.erase(graph.edges.begin() + first.first_edge, graph.edges.end());
-    graph.saved.erase(graph.saved.begin() + first.first_saved, graph.saved.end());
+    graph.saved_versions.erase(graph.saved_versions.begin() + first.first_saved, graph.saved_versions.end());
     const auto cut_at = [](auto& list, std::size_t at) {
       list.erase(list.begin() + static_cast<std::ptrdiff_t>(at), list.end());
     };

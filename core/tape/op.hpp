@@ -86,6 +86,14 @@ constexpr bool is_rule() {
   return false;
 }
 
+/// Returns true if A is an accumulator. Otherwise a static_assert says what it takes.
+template <class A>
+constexpr bool is_accumulator() {
+  constexpr bool kTakes = std::is_invocable_v<const A&, Tensor&, const Tensor&>;
+  static_assert(kTakes, "op: an accumulator must take (Tensor& sum, const Tensor& dy), and add to sum");
+  return kTakes;
+}
+
 template <class List, std::size_t N>
 inline constexpr bool kHoldsGradients = requires(const List& all) {
   { *all.begin() } -> std::convertible_to<Tensor>;
@@ -132,7 +140,7 @@ template <class F, class A = std::nullptr_t>
 struct Wrt {
   const Tensor& target;  // the argument
   const F& rule;         // (dy) or (dy, y) → ∂loss/∂target
-  const A& add;          // (sum, dy) or (sum, dy, y): the accumulator; nullptr: none
+  const A& add;          // (sum, dy): the accumulator; nullptr: none
   /// kTargets, size(), inputs() and record(): the interface detail::OpPart.
   static constexpr std::size_t kTargets = 1;
   constexpr std::size_t size() const { return 1; }
@@ -142,7 +150,8 @@ struct Wrt {
       if (!recorder.needs(first)) return;
       const Tensor* targets[] = {&target};
       recorder.rule<detail::Single<F>>(targets, 1, rule);
-      if constexpr (!std::is_same_v<A, std::nullptr_t>) recorder.accumulate(add);
+      if constexpr (!std::is_same_v<A, std::nullptr_t>)
+        if constexpr (detail::is_accumulator<A>()) recorder.accumulate(add);
     }
   }
 };

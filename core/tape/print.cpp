@@ -30,7 +30,7 @@ NodeInfo Tape::node(std::size_t index) const {
   const detail::Node& node = graph_->nodes[index];
   NodeInfo info{node.op, node.at, node.shape, node.dtype, 0, {}};
   for (std::uint32_t i = 0; i < node.saved; ++i)
-    info.saved_bytes += graph_->saved[node.first_saved + i].buffer->bytes;
+    info.saved_bytes += graph_->saved_versions[node.first_saved + i].buffer->bytes;
   for (std::uint32_t i = 0; i < node.edges; ++i) {
     const detail::Edge& edge = graph_->edges[node.first_edge + i];
     if (edge.needed) info.inputs.push_back({edge.target.is_leaf != 0, edge.target.index});

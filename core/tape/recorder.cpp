@@ -91,7 +91,7 @@ void Recorder::finish() {
   Graph& graph = *context.graph;
   Node& node = graph.nodes.back();
   node.edges = static_cast<std::uint32_t>(graph.edges.size()) - node.first_edge;
-  node.saved = static_cast<std::uint32_t>(graph.saved.size()) - node.first_saved;
+  node.saved = static_cast<std::uint32_t>(graph.saved_versions.size()) - node.first_saved;
   if (graph.value_hooks.empty()) return;
   const NodeInfo info = context.tape->node(graph.nodes.size() - 1);
   for (const auto& hook : graph.value_hooks) {
@@ -100,7 +100,7 @@ void Recorder::finish() {
   }
 }
 
-std::vector<Tensor::Saved>& Recorder::saved() { return context.graph->saved; }
+std::vector<Tensor::Saved>& Recorder::saved_versions() { return context.graph->saved_versions; }
 
 BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result) {
   Graph& graph = *context.graph;
@@ -128,7 +128,7 @@ BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t c
   if (asks_for_result) {
     graph.nodes.back().result = *value_;
     const TensorImpl& impl = value_->impl();
-    graph.saved.push_back({impl.buffer.get(), impl.buffer->version.load(std::memory_order_relaxed)});
+    graph.saved_versions.push_back({impl.buffer.get(), impl.buffer->version.load(std::memory_order_relaxed)});
   }
   return graph.edges[first].rule;
 }

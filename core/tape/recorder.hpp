@@ -62,11 +62,11 @@ class Recorder {
   /// Copies f once, and records which tensors it has captured.
   template <class Call, class F>
   void store(BackwardFn& place, const F& f) {
-    Tensor::SavedTensorCapture capture(saved());
+    Tensor::SavedTensorCapture capture(saved_versions());
     place.emplace<Call>(f);
   }
   static void note_leaves(const Tensor* const* inputs, std::size_t count);
-  std::vector<Tensor::Saved>& saved();
+  std::vector<Tensor::Saved>& saved_versions();
   /// Returns the place for the next rule on the tape. It is valid until the next call.
   BackwardFn& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);
   BackwardFn& place_for_accumulate();

@@ -1,5 +1,7 @@
 #include "core/tensor/broadcast.hpp"
 
+#include <utility>
+
 namespace tapestry {
 
 bool broadcasts_to(const Dims& from, const Dims& to) {
@@ -20,6 +22,12 @@ Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite 
 }
 
 void detail::refuse_dtypes(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
+  for (const auto& [x, other] : {std::pair(&a, &b), std::pair(&b, &a)})
+    if (!x->impl().buffer)
+      fail(
+          "{} has no values yet: initialise the model, or load its weights; for inputs of {}, write "
+          "initialise(seed, DType::{})",
+          describe(*x), name_of(other->dtype()), name_of(other->dtype()));
   fail("[{}] operands {} and {} must have the same dtype, got {} and {}; convert one with .to() ({}:{})", op,
        describe(a), describe(b), name_of(a.dtype()), name_of(b.dtype()), at.file, at.line);
 }

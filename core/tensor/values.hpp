@@ -80,11 +80,24 @@ class Indices : public detail::Array<std::int64_t> {
   Indices column(Size index) const;
 };
 
+class Mask;
+/// A type that makes a Mask without arguments, such as BlockMask.
+template <class Pairs>
+concept MakesMask = requires(const Pairs& pairs) {
+  { pairs.mask() } -> std::same_as<Mask>;
+};
+
 /// Boolean mask: **true = may attend.** Any shape; broadcasts like a tensor. An undefined Mask (without values) allows
 /// everything.
 class Mask : public detail::Array<bool> {
  public:
   using Array::Array;
+  /// Fails to compile, because a BlockMask is no Mask, although it can make one.
+  template <MakesMask Pairs>
+  Mask(const Pairs&) {
+    static_assert(sizeof(Pairs) == 0,
+                  "a layer's mask must be a Mask: pass tiles.mask(), or use Mask::from(queries, keys, f)");
+  }
 
   /// Returns a mask (rows, columns) with the values f(row, column).
   template <class F>

@@ -52,7 +52,8 @@ struct AttentionOptions {
   PositionScheme positions = {};
   PairShape pair_shape = {};
   /// Adds a key with value 0 and one learned score for each head of `pair_shape`, so that a query can attend to nothing
-  /// (OpenAI 2025, gpt-oss; Xiao et al. 2023). It takes part in every normaliser, and has no weight in the result.
+  /// (OpenAI 2025, gpt-oss; Xiao et al. 2023). The normaliser gets its score as a last column, and the layer drops its
+  /// weight. A normaliser that treats each score alone, such as sigmoid_weights, gives the keys the same weights.
   bool learned_sink = false;
 };
 

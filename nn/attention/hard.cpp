@@ -32,13 +32,13 @@ Normaliser gumbel_softmax(double temperature, GumbelKind kind) {
   if (!(temperature > 0) || !std::isfinite(temperature))
     fail("[gumbel_softmax] temperature must be positive and finite, got {}; use choose() for one key",
          temperature);
-  return [temperature, kind](const Tensor& scores, const Mask& mask) {
+  return Normaliser::unchecked([temperature, kind](const Tensor& scores, const Mask& mask) {
     const Tensor noisy = scores + gumbel_noise(scores.shape(), next_stream(), scores.dtype());
     const Tensor soft = softmax_weights(noisy * (1 / temperature), mask);
     if (kind == GumbelKind::soft) return soft;
     // soft − soft is exactly 0: the value is that of the hardmax, the gradient that of the softmax.
     return hardmax_weights(noisy, mask) + (soft - soft.detach());
-  };
+  });
 }
 
 Choice choose(const Tensor& scores, const Mask& mask) {

@@ -1,7 +1,10 @@
 #include "nn/attention/normalise.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
@@ -22,14 +25,39 @@ Mask fitted(const Mask& mask, const Tensor& scores, const char* name) {
   return mask.defined() ? mask.expand(scores.shape(), name) : mask;
 }
 
+/// Throws, with the first such pair, if a masked pair has another weight than 0: a query would see a later token.
+void check_masked(const Tensor& weights, const Mask& mask) {
+  const Tensor hidden =
+      where(fitted(mask, weights, "normalise"), scalar(0, weights.dtype()), weights.detach());
+  if (max(abs(hidden)).item() == 0) return;  // false for NaN too
+  const std::vector<double> values = hidden.to_vector();
+  const auto found = std::find_if(values.begin(), values.end(), [](double weight) { return weight != 0; });
+  const Size at = found - values.begin(), keys = weights.size(-1);
+  fail(
+      "[normalise] a normaliser must give a masked pair the weight 0, got {} for query {} and key {} of weights {}; "
+      "pass the weights through zero_masked(mask, weights)",
+      *found, weights.rank() > 1 ? at / keys % weights.size(-2) : 0, at % keys, to_string(weights.shape()));
+}
+
 }  // namespace
 
 Tensor SoftmaxWeights::operator()(const Tensor& scores, const Mask& mask) const {
   return mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1);
 }
 
-void Normaliser::check() const {
+void Normaliser::check() {
   if (!function_) fail("[normalise] the function must not be empty; pass softmax_weights for softmax");
+  using Plain = Tensor (*)(const Tensor&, const Mask&);
+  const Plain* const plain = function_.target<Plain>();
+  const Plain ours[] = {hardmax_weights,   sigmoid_weights,  sink_weights,
+                        sparsemax_weights, entmax15_weights, plain_weights};
+  keeps_mask_ = plain && std::find(std::begin(ours), std::end(ours), *plain) != std::end(ours);
+}
+
+Normaliser Normaliser::unchecked(Function function) {
+  Normaliser result(std::move(function));
+  result.keeps_mask_ = true;
+  return result;
 }
 
 Tensor Normaliser::operator()(const Tensor& scores, const Mask& mask) const {
@@ -38,6 +66,7 @@ Tensor Normaliser::operator()(const Tensor& scores, const Mask& mask) const {
   if (weights.shape() != scores.shape())
     fail("[normalise] a normaliser must keep the shape, got weights {} from scores {}", describe(weights),
          describe(scores));
+  if (!keeps_mask_ && mask.defined() && weights.count() > 0) check_masked(weights, mask);
   return weights;
 }
 
@@ -46,9 +75,9 @@ Normaliser softmax_with_temperature(double temperature) {
     fail(
         "[softmax_with_temperature] temperature must be positive and finite, got {}; for 0 use hardmax_weights",
         temperature);
-  return [temperature](const Tensor& scores, const Mask& mask) {
+  return Normaliser::unchecked([temperature](const Tensor& scores, const Mask& mask) {
     return softmax_weights(scores * (1 / temperature), mask);
-  };
+  });
 }
 
 Tensor hardmax_weights(const Tensor& scores, const Mask& mask) {
@@ -82,11 +111,11 @@ Tensor sink_weights(const Tensor& scores, const Mask& mask) {
 
 Normaliser soft_capped(double cap) {
   if (!(cap > 0) || !std::isfinite(cap)) fail("[soft_capped] cap must be positive and finite, got {}", cap);
-  return [cap](const Tensor& scores, const Mask& mask) {
+  return Normaliser::unchecked([cap](const Tensor& scores, const Mask& mask) {
     // Masked inside, so that no masked score reaches the derivative of tanh.
     const Mask allowed = fitted(mask, scores, "soft_capped");
     return softmax_weights(tanh(zero_masked(allowed, scores) * (1 / cap)) * cap, mask);
-  };
+  });
 }
 
 Tensor sparsemax_weights(const Tensor& scores, const Mask& mask) { return sparsemax(scores, mask); }

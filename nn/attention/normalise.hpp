@@ -27,9 +27,16 @@ concept WeightsFunctionBut = !std::same_as<std::remove_cvref_t<F>, Self> &&
                              std::convertible_to<F, std::function<Tensor(const Tensor&, const Mask&)>>;
 
 /// Turns scores (…, Tq, Tk) into weights over the last axis: softmax, or any function (scores, mask) → weights. The
-/// mask is optional and broadcasts to the scores. A masked pair must get the weight 0 exactly and no gradient, whatever
-/// its score. A row whose keys are all masked must be all 0. Masked scores must not enter a sum: apply
-/// zero_masked(mask, …) from masking.hpp before you sum.
+/// mask is optional and broadcasts to the scores. A function must keep this contract:
+///  - The weights have the shape of the scores.
+///  - A masked pair gets the weight 0 exactly and no gradient, whatever its score. A row whose keys are all masked is
+///    all 0. A layer masks pairs with a score of −∞ too, and sets these scores to 0.
+///  - A row of weights depends only on the scores of the row's visible pairs. So masked scores must not enter a sum:
+///    apply zero_masked(mask, …) from masking.hpp before you sum. Tk is no constant either: with a cache it is the
+///    number of tokens so far, and without one it counts masked keys. Count the visible keys, or capture a number.
+///  - With AttentionOptions::learned_sink, the last column of the scores is the sink, so scores.size(-1) is the number
+///    of keys + 1. The layer drops the sink's weight. A function of each score alone gives the same weights as without
+///    a sink.
 class Normaliser {
  public:
   /// (scores, mask) → weights
@@ -41,6 +48,8 @@ class Normaliser {
   Normaliser(F&& function) : function_(std::forward<F>(function)) {
     check();
   }
+  /// Same, without the check that masked pairs get the weight 0. For functions whose tests check it.
+  static Normaliser unchecked(Function function);
 
   /// Fails to compile, because `Other` is no function of scores and mask.
   template <class Other>
@@ -52,15 +61,17 @@ class Normaliser {
         "a normaliser must be a function (const Tensor& scores, const Mask& mask) that returns a Tensor");
   }
 
-  /// Returns the weights. Throws, naming both shapes, unless they have the shape of the scores.
+  /// Returns the weights. Throws, naming both shapes, unless they have the shape of the scores. Throws if a masked pair
+  /// has another weight than 0; the functions of this library are not checked.
   Tensor operator()(const Tensor& scores, const Mask& mask) const;
   /// Returns true for softmax_weights, the only normaliser that attend() computes in tiles. A function that calls
   /// softmax_weights is not recognised.
   bool is_softmax() const { return !function_; }
 
  private:
-  void check() const;
-  Function function_;  // empty: softmax
+  void check();
+  Function function_;       // empty: softmax
+  bool keeps_mask_ = true;  // masked pairs need no check
 };
 
 /// Softmax of s / τ. τ → 0 approaches hardmax, τ = 1 is softmax, and τ → ∞ approaches equal weights. Throws unless τ is
@@ -77,8 +88,8 @@ Tensor sink_weights(const Tensor& scores, const Mask& mask = {});
 /// Softmax of c tanh(s / c), which bounds the scores by ±c (Bello et al. 2017; Gemma 2, 2024). Throws unless
 /// c is positive and finite.
 Normaliser soft_capped(double cap);
-/// sparsemax_weights and entmax15_weights: sparsemax and entmax-1.5 (core/ops/sparse.hpp). Both give weights of exactly 0 to keys with scores far below the
-/// largest.
+/// sparsemax_weights and entmax15_weights: sparsemax and entmax-1.5 (core/ops/sparse.hpp). Both give weights of exactly
+/// 0 to keys with scores far below the largest.
 Tensor sparsemax_weights(const Tensor& scores, const Mask& mask = {});
 Tensor entmax15_weights(const Tensor& scores, const Mask& mask = {});
 /// α_j = s_j: no normalisation, as in linear attention.

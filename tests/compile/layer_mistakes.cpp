@@ -76,7 +76,15 @@ struct WithoutValues : Module {
 struct WithoutModule : Module {
   Parameter gain{"gain", {8}, zeros};
 };
+// error 13: a layer's mask must be a Mask: pass tiles.mask(), or use Mask::from(queries, keys, f)
+Tensor tiles_for_block(const TransformerBlock& block, const Tensor& x) {
+  return block(x, BlockMask::causal(8, 8));
+}
 #else
+Tensor masked(const TransformerBlock& block, const Tensor& x) {
+  return block(block(x, BlockMask::causal(8, 8).mask()),
+               Mask::from(8, 8, [](Size i, Size j) { return j <= i; }));
+}
 BlockOptions options() {
   return {.score = ScoreFactory::of<MyScore>(),
           .score_mod = {{{"gain", {8}, zeros}},

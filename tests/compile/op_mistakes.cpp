@@ -46,10 +46,19 @@ Tensor checkpointed_layer(const LayerLike& layer, const Tensor& x) { return chec
 Tensor one_argument_left_out(const Tensor& x) {
   return checkpoint([](const Tensor& a, const Tensor& b) { return a * b; }, x);
 }
+// error 9: an accumulator must take (Tensor& sum, const Tensor& dy), and add to sum
+Tensor accumulator_of_result(const Tensor& x, CallSite at) {
+  return op<"own">(at, x.detach(),
+                   wrt(
+                       x, [](const Tensor& dy) { return dy; },
+                       [](Tensor& sum, const Tensor& dy, const Tensor& y) { sum = sum + dy * y; }));
+}
 #else
 Tensor own(const Tensor& x, const Tensor& w, CallSite at) {
-  const Tensor y =
-      op<"own">(at, x.detach(), wrt(x, [](const Tensor& dy, const Tensor& result) { return dy * result; }));
+  const Tensor y = op<"own">(at, x.detach(),
+                             wrt(
+                                 x, [](const Tensor& dy, const Tensor& result) { return dy * result; },
+                                 [](Tensor& sum, const Tensor& dy) { sum = sum + dy; }));
   return op<"own">(at, y.detach(), wrt_all(std::array{&y, &w}, [](const Tensor& dy) {
                      return std::array{dy, dy};
                    }));

@@ -259,6 +259,13 @@ TEST_CASE("mistakes with modules, training and checkpoints name the parameters")
          fresh.first(ones({1, 2}));
        },
        {"\"first.weight\" has no values yet: initialise the model, or load its weights"}},
+      {"a model without values, with input of another dtype",
+       [] {
+         TransformerBlock block({.width = 2, .heads = 1}, {.causal = true});
+         block(ones({1, 3, 2}, DType::f64));
+       },
+       {"\"self_norm.weight\" has no values yet: initialise the model, or load its weights; for inputs of f64, write "
+        "initialise(seed, DType::f64)"}},
       {"a layer that the loss does not use",
        [&] {
          Tape tape;

@@ -1,6 +1,7 @@
 // The tape in trouble: exceptions in mid-forward and mid-backward, NaN, and checkpoints.
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "core/ops/ops.hpp"
 #include "core/simd/runtime/memory.hpp"
@@ -276,6 +277,25 @@ TEST_CASE("checkpoints can be differentiated twice") {
     return tape.gradients(sum(g), {x})[0].to_vector();
   };
   CHECK(second(true) == second(false));
+}
+
+TEST_CASE("a tape that is printed during backward counts no memory that is already free") {
+  const auto bytes_seen = [](BackwardOptions options) {
+    const Tensor w = variable(ones({4}));
+    Tape tape;
+    const Tensor first = exp(w), second = exp(first);  // each keeps its result, 16 bytes
+    std::vector<std::size_t> seen;
+    tape.on_gradient(first, [&](const Tensor&) {
+      for (std::size_t i = 0; i < tape.size(); ++i) seen.push_back(tape.node(i).saved_bytes);
+      const std::size_t total = std::accumulate(seen.begin(), seen.end(), std::size_t{0});
+      CHECK_THAT(tape.table(), ContainsSubstring(fmt::format("bytes saved: {} ", total)));
+      return Tensor();
+    });
+    tape.backward(sum(second), options);
+    return seen;
+  };
+  CHECK(bytes_seen({}) == std::vector<std::size_t>{16, 0, 0});  // the second exp has been visited
+  CHECK(bytes_seen({.keep = true}) == std::vector<std::size_t>{16, 16, 0});
 }
 
 TEST_CASE("an empty hook and a node that is not there are refused in the tape's words") {

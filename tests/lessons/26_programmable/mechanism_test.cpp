@@ -106,7 +106,7 @@ TEST_CASE("a check sees weights outside the mask", "[mechanism]") {
   leaks.normalise = [](const Tensor& scores, const Mask&) { return softmax(scores, -1); };
   const Checked found = check(leaks);
   CHECK_FALSE(found.ok);
-  CHECK_THAT(found.text, ContainsSubstring("pairs outside the mask have weights"));
+  CHECK_THAT(found.text, ContainsSubstring("a normaliser must give a masked pair the weight 0, got"));
 }
 
 TEST_CASE("a check sees masked scores in a sum", "[mechanism]") {

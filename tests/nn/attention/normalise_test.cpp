@@ -8,6 +8,8 @@
 
 #include "core/check/gradcheck.hpp"
 #include "nn/attention/attention.hpp"
+#include "nn/attention/masking.hpp"
+#include "tests/message_of.hpp"
 #include "tests/nn/attention/partial_mask.hpp"
 #include "tests/nn/golden.hpp"
 #include "tests/nn/on_paper.hpp"
@@ -208,6 +210,40 @@ TEST_CASE("weights of another shape than the scores are refused, with both shape
       attention(query, key, key),
       Catch::Matchers::ContainsSubstring(
           "[normalise] a normaliser must keep the shape, got weights (2,3,4) from scores (2,3,5)"));
+}
+
+TEST_CASE("a normaliser that gives a masked pair a weight is refused, with the first such pair") {
+  const Mask causal = Mask::causal(3, 3);
+  const Tensor x = random_normal({2, 3, 4}, 1, DType::f64);
+  const auto message = [&](const Normaliser& normalise, const Mask& mask, bool with_sink = false) {
+    Attention attention(dot(), {.normalise = normalise, .learned_sink = with_sink});
+    attention.initialise(1, DType::f64);
+    return test::message_of<Error>([&] { attention(x, x, x, mask); });
+  };
+  const Normaliser leaks = [](const Tensor& scores, const Mask&) { return sigmoid(scores * 0.0); };
+  CHECK(
+      message(leaks, causal) ==
+      "[normalise] a normaliser must give a masked pair the weight 0, got 0.5 for query 0 and key 1 of weights "
+      "(2,3,3); pass the weights through zero_masked(mask, weights)");
+  CHECK(message(leaks, {}) == "(nothing thrown)");
+  CHECK(message(leaks, causal, true).find("for query 0 and key 1 of weights (2,3,4)") != std::string::npos);
+  // One pair of one batch row is enough, whatever its weight.
+  for (const double there : {1e-300, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    CAPTURE(there);
+    const Normaliser once = [&](const Tensor& scores, const Mask& mask) {
+      const Mask pair =
+          Mask::from(6, 3, [](Size row, Size j) { return row == 4 && j == 2; }).reshape({2, 3, 3});
+      return where(pair, scalar(there, DType::f64), softmax_weights(scores, mask));
+    };
+    CHECK(message(once, causal).find("for query 1 and key 2 of weights (2,3,3)") != std::string::npos);
+  }
+  // Right weights pass: transposed ones too, of −0, and without queries or keys.
+  const auto mine = [](const Tensor& scores, const Mask& mask) {
+    return transpose(contiguous(transpose(zero_masked(mask, sigmoid(scores)) * -1.0)));
+  };
+  CHECK(message(mine, causal) == "(nothing thrown)");
+  CHECK_NOTHROW(Normaliser(mine)(zeros({2, 0, 3}), Mask::causal(0, 3)));
+  CHECK_NOTHROW(Normaliser(mine)(zeros({2, 3, 0}), Mask::causal(3, 0)));
 }
 
 TEST_CASE("a score of NaN or +∞ gives sparse weights and gradients of NaN in its row, none elsewhere") {
