@@ -88,12 +88,12 @@ double train_and_test(Marker& model, const char* name, const kit::MarkedTokens& 
   return right;
 }
 
-/// Measures the weight of a token on all tokens of its kind and on each of them, depending on how often the
-/// kind occurs. Draws it to like.svg.
+/// Measures the weight of a token on all tokens with its symbol and on each of them, depending on how often the
+/// symbol occurs. Draws it to like.svg.
 void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
                      const kit::Options& options) {
   const Tensor kinds = one_hot(tokens, kit::kTokenKinds),
-               same = matmul(kinds, transpose(kinds));  // 1: a pair of one kind
+               same = matmul(kinds, transpose(kinds));  // 1: a pair with the same symbol
   const Tensor weights = (*model.self)(model.kinds(tokens)).weights;
   const std::vector<double> own = sum(weights * same, {-1}).to_vector(), count = sum(same, {-1}).to_vector();
   kit::Series together{"all together"}, each{"each"};
@@ -107,19 +107,20 @@ void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
     for (kit::Series* series : {&together, &each}) series->x.push_back(times);
     together.y.push_back(100 * total / found);
     each.y.push_back(together.y.back() / times);
-    fmt::print("  kind that occurs {} ×: {:.1f} % of the weight on all its tokens, {:.1f} % on each\n", times,
-               together.y.back(), each.y.back());
+    fmt::print("  symbol that occurs {} ×: {:.1f} % of the weight on all its tokens, {:.1f} % on each\n",
+               times, together.y.back(), each.y.back());
   }
   marked.grows = together.y[0] < together.y[1] && together.y[1] < together.y[2];
   marked.each_falls = each.y[0] > each.y[1] && each.y[1] > each.y[2];
-  kit::show(
-      kit::Chart{
-          "Weight of a token on its own kind", "occurrences of the kind", "weight in %", {together, each}},
-      options.out / "like.svg");
+  kit::show(kit::Chart{"Weight of a token on its own symbol",
+                       "occurrences of the symbol",
+                       "weight in %",
+                       {together, each}},
+            options.out / "like.svg");
 }
 
-/// One sequence for the heat map. Tokens of a kind are next to each other, because self-attention ignores
-/// order.
+/// One sequence for the heat map. Tokens with the same symbol are next to each other, because self-attention
+/// ignores order.
 const std::string kLetters = "aaaabbbccddefghijklmnopq";
 
 std::vector<std::string> names_of_letters() {
@@ -217,7 +218,7 @@ Marked train_markers(const kit::Options& options) {
   marked.always_no = 100 * static_cast<double>(std::count(answers.begin(), answers.end(), 0)) /
                      static_cast<double>(answers.size());
   fmt::print("  {:<34}{:>10}{:>12}\n  {:<34}{:>20.2f} %\n", "", "parameters", "right",
-             "base rate: always \"no\"", marked.always_no);
+             "majority baseline: always \"no\"", marked.always_no);
   Marker self(Projected::yes), bare(Projected::no), rnn(CellKind::rnn, 38), gru(CellKind::gru, 20),
       wide(CellKind::gru, 64);
   marked.fair = std::min(kit::weights_of(rnn), kit::weights_of(gru)) >= kit::weights_of(self);
@@ -226,8 +227,8 @@ Marked train_markers(const kit::Options& options) {
     recorder.after(step, [&] { return Maps{weights_of_letters(self)}; });
   });
   train_and_test(bare, "self-attention, no projections", test, options);
-  marked.rnn = train_and_test(rnn, "RNN in both directions", test, options);
-  marked.gru = train_and_test(gru, "GRU in both directions", test, options);
+  marked.rnn = train_and_test(rnn, "bidirectional RNN", test, options);
+  marked.gru = train_and_test(gru, "bidirectional GRU", test, options);
   marked.wide = train_and_test(wide, "GRU with three times the units", test, options);
   fmt::print("\n");
   measure_weights(self, test.tokens, marked, options);

@@ -47,15 +47,15 @@ Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecor
 /// agreement_over_training.json.
 void draw_agreement(const Filled& filled, const kit::TrainingRecorder& recorder, const kit::Options& options);
 
-/// Checks on twelve random tokens that self-attention is equivariant to permutations, and that a GRU is not.
+/// Checks on twelve random tokens that self-attention is permutation-equivariant, and that a GRU is not.
 void check_order(std::uint64_t seed, kit::Report& report);
 
 /// Percentages of correctly marked tokens, and properties of the models.
 struct Marked {
   double always_no = 0, self = 0, rnn = 0, gru = 0, wide = 0;
   bool fair = false;  ///< RNN and GRU each have at least the number of weights of self-attention
-  /// In the trained self-attention, from one occurrence of a kind to two and three: the weight on the whole
-  /// kind grows, and the weight on each of its tokens falls.
+  /// In the trained self-attention, from one occurrence of a symbol to two and three: the total weight on the
+  /// symbol grows, and the weight on each of its tokens falls.
   bool grows = false, each_falls = false;
 };
 

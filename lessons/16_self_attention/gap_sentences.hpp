@@ -14,7 +14,7 @@ struct GapSentences {
   Indices answers;  ///< (B): 0 for "that", 1 for "those"
 };
 
-/// The places of the gap and of the noun.
+/// The positions of the gap and of the noun.
 inline constexpr Size kGap = 1, kNoun = 2;
 /// Returns the words in the order of their ids.
 const std::vector<std::string>& gap_vocabulary();

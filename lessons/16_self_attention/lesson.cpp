@@ -6,9 +6,9 @@
 //
 // In lessons 11 to 15, attention connected two sequences: the queries came from the decoder, and the keys and
 // values came from the source. But the meaning of "run" in "see that girl run" depends on the other words of
-// the same sentence. Can the queries, keys and values all come from one sequence? In *self-attention*, they
-// do, so every token can attend to every other token. A *token* is one element of the sequence. In this
-// example, the tokens are words.
+// the same sentence. Can the queries, keys and values all come from one sequence? In *self-attention*, they do.
+// An element of the sequence is called a *token*; here, the tokens are words. So every token can attend to
+// every other token.
 
 #include <cmath>
 
@@ -27,15 +27,18 @@ namespace {
 constexpr DType f64 = DType::f64;
 
 // ---- 1. Self-attention in four steps ----------------------------------------------------------------------
-// A sequence has n tokens. Token i is a vector a_i of d numbers. Four steps compute its output b_i:
+// A sequence has n tokens. Token i is a vector a_i of d numbers. Four steps compute its output b_i, the context
+// of lesson 06:
 //
-//     1  roles       q_i = W_Q a_i,  k_j = W_K a_j,  v_j = W_V a_j      for all tokens j, including i
-//     2  scores      s_ij = q_i · k_j / √d_k                            d_k numbers in a query and in a key
-//     3  weights     α_i1 … α_in = softmax of s_i1 … s_in
-//     4  output      b_i = Σ_j α_ij v_j
+//     1  projections   q_i = W_Q a_i,  k_j = W_K a_j,  v_j = W_V a_j      j runs over all tokens, i included
+//     2  scores        s_ij = q_i · k_j / √d_k                            d_k numbers in a query and in a key
+//     3  weights       α_i1 … α_in = softmax of s_i1 … s_in
+//     4  output        b_i = Σ_j α_ij v_j
 //
-// As in lesson 06, a token has three roles: it has a query, a key and a value. The scale √d_k is from lesson 08.
-// Only one thing is new: the queries, the keys and the values all come from the same sequence.
+// As in lesson 06, a token has a query, a key and a value. The matrices W_Q, W_K and W_V *project* the token to
+// these vectors, so they are called *projections*. The scale √d_k is from lesson 08. In lesson 06, four words
+// already attended to one another in this way. Here we examine what such a layer can compute from a whole
+// sequence, and what it cannot know about it.
 //
 // Here is an example by hand: the two tokens of "girls run". The first number of a token is 1 for a noun, and
 // the second is 1 for a verb. W_Q exchanges the two numbers and doubles them. So the query of a noun matches the
@@ -49,11 +52,11 @@ constexpr DType f64 = DType::f64;
 //
 // In the same way, b₂ = (8.04, 1.96).
 //
-// The output b₂ depends on a₁ and a₂, but not on b₁. No output depends on another output, so we can compute
-// all of them at the same time. A GRU cannot: each state needs the one before it.
+// The output b₂ depends on a₁ and a₂, but not on b₁. No output depends on another output, so all of them can be
+// computed at the same time. The states of a GRU cannot, because each state depends on the previous one.
 //
-// Self-attention takes five matrix products: three for the roles, one for the scores and one for the outputs.
-// In these products, each token is a row, as in lesson 06.
+// Self-attention takes five matrix products: three for the projections, one for the scores and one for the
+// outputs. As in lesson 06, each row of a matrix belongs to one token.
 
 struct Projections {
   Tensor w_q, w_k, w_v;  // (d_k, d), (d_k, d), (d_v, d)
@@ -73,9 +76,8 @@ Tensor self_attention(const Tensor& a, const Projections& weights) {
                                       matmul(a, transpose(weights.w_v)));
 }
 
-// W_Q, W_K and W_V *project* a token into its three roles, so they are called *projections*. The simplest
-// self-attention has no projections: the vector of a token is its query, key and value at the same time. In
-// code, this layer is scaled_dot_product_attention(a, a, a). It has no weights to learn.
+// The simplest self-attention has no projections: the vector of a token is its query, key and value at the same
+// time. In code, this layer is scaled_dot_product_attention(a, a, a). It has no weights to learn.
 
 Projections example_weights() { return {tensor({{0, 2}, {2, 0}}, f64), eye(2, f64), 10 * eye(2, f64)}; }
 
@@ -88,25 +90,26 @@ void two_words(std::uint64_t seed, kit::Report& report) {
                              {std::exp(1.414) / (std::exp(1.414) + 1), 0.804},
                              {b.at({0, 0}), 1.96},
                              {b.at({0, 1}), 8.04}});
+  // Compares both layers with nn/, and the layer with projections also with the four steps, token by token.
   check_layers(
       [](const Tensor& a, const SelfAttention& layer) {
         return self_attention(a, {layer.query->weight, layer.key->weight, layer.value->weight});
       },
-      scaled_dot_product_attention, seed, report);  // also with the four steps, token by token
+      scaled_dot_product_attention, seed, report);
 }
 
 // ---- 2. Filling a gap in a sentence -----------------------------------------------------------------------
 // The second word of a sentence is replaced by a gap, the token "_". The model must fill "see _ girl run"
 // with "that" and "see _ girls run" with "those".
 //
-// There are 128 such sentences: each combines one of four verbs, one of eight nouns and one of four more
-// verbs. A quarter of the sentences is held out for the test.
+// There are 128 such sentences: each combines one of four verbs, one of eight nouns and one of four more verbs.
+// We hold out a quarter of the sentences for testing.
 //
-// A linear layer computes the answer from b₂, the output at the gap. The token at the gap is always "_", so
-// b₂ must get the answer from the other words. The training data does not say which of these words decides.
+// A linear layer computes the answer from b₂, the output at the gap. The token at the gap is always "_", so the
+// answer must reach b₂ from the other words. The training data does not say which of these words determines it.
 //
 // The loss depends on b₂ only, so training uses only row 2 of the attention weights, the row of the gap. The
-// picture of the weights also shows the other rows. They do not affect the answer.
+// program draws all four rows of the weights as a heat map. The other three rows do not affect the answer.
 
 void agreement(const kit::Options& options, kit::Report& report) {
   const kit::Question bare = report.ask(
@@ -132,7 +135,7 @@ void agreement(const kit::Options& options, kit::Report& report) {
   draw_agreement(with, recorder, options);
 }
 
-// At seed 1, the model gets these results on the held-out sentences:
+// At seed 1, the two models reach these results on the held-out sentences:
 //
 //                             right     the gap's weight on the noun
 //     with projections        100 %     93.31 %
@@ -140,13 +143,13 @@ void agreement(const kit::Options& options, kit::Report& report) {
 //
 // At other seeds, the weights differ, but the weight without projections is always the smaller one.
 //
-// Why is it smaller? Without projections, the score of the gap with itself is |a|² / √d. The d = 16 numbers of
-// an embedding start with variance 1, so |a|² starts near 16, and this score near 16 / 4 = 4. The other scores of
-// the gap start near 0. So at first, the gap has most of its weight on itself. Training moves only a part of
-// this weight to the noun.
+// Why is it smaller? Without projections, the score of the gap with itself is |a₂|² / √d. The d = 16 numbers of
+// an embedding start with variance 1, so |a₂|² starts near 16, and the score near 16 / 4 = 4. The other scores
+// of the gap start with mean 0 and standard deviation 1. So at first, the gap gives most of its weight to
+// itself. Training moves only a part of this weight to the noun.
 //
-// Why are all answers still right? b₂ contains the vector of the noun, multiplied by its weight. From this, the
-// linear layer only has to tell two answers apart.
+// Why are all answers still right? b₂ contains the vector of the noun, multiplied by its weight. The linear
+// layer only has to distinguish two answers, and this multiple of the noun's vector is enough for that.
 
 // ---- 3. Permutation equivariance --------------------------------------------------------------------------
 // Does the output of self-attention depend on the order of the tokens? To find out, we exchange two words.
@@ -161,136 +164,140 @@ void no_order(std::uint64_t seed, kit::Report& report) {
   const Tensor before = self_attention(eye(2, f64), example_weights());
   const Tensor after = self_attention(tensor({{0, 1}, {1, 0}}, f64), example_weights());
   kit::print_rows("b of \"run girls\"", after, 2);
+  // embedding() selects rows: {1, 0} exchanges the two rows.
   report.answer(swapped, 'a', largest(after - embedding(before, {1, 0})) < 1e-12,
                 "b_i is a sum over all tokens j, and the order of its terms does not matter. None of the "
                 "four steps uses the position of a token.");
   check_order(seed, report);
 }
 
-// If the tokens are shuffled, the outputs are the same vectors, shuffled in the same way. We say that the
-// layer is *equivariant* to permutations. To such a layer, "dog bites man" and "man bites dog" contain the
-// same three tokens, and nothing distinguishes the two orders. Lesson 17 adds positions.
+// If the tokens are shuffled, the outputs are the same vectors, shuffled in the same way. Such a layer is
+// called *permutation-equivariant*. To it, "dog bites man" and "man bites dog" contain the same three tokens,
+// and nothing distinguishes the two orders. Lesson 17 adds positions.
 //
-// A GRU is not equivariant. The GRU in this test runs in both directions, so each state depends on the order
-// of all other tokens. The program applies each layer to twelve tokens, and then to the same tokens in another
-// order. It puts the first result into this order, too, and compares the two results.
+// A GRU is not permutation-equivariant. The GRU in this test is bidirectional (lesson 11), so each state
+// depends on the order of all other tokens. The program applies each layer to twelve tokens, and then to the
+// same tokens in a shuffled order. It shuffles the first outputs in the same way and compares them with the
+// second outputs.
 //
-// At seed 1, their largest difference is 6e-16 for self-attention and 0.75 for a GRU. The first number is
-// only a rounding error.
+// At seed 1, the largest difference is 6e-16 for self-attention, which is only a rounding error, and 0.75 for
+// the GRU.
 
 // ---- 4. Marking tokens that occur twice -------------------------------------------------------------------
-// In this task, a sequence has 24 tokens. Each token is of one of 32 kinds, drawn at random. The model must
-// mark the tokens whose kind occurs *exactly twice* in the sequence:
+// In this task, a sequence has 24 tokens. Each token is drawn at random from a vocabulary of 32 symbols. The
+// model must mark the tokens whose symbol occurs *exactly twice* in the sequence:
 //
 //     sequence     c   a   c   b   b   b        a occurs once, b three times
 //     marks        ×   ·   ×   ·   ·   ·
 //
-// So every token must find the others of its kind, anywhere in the sequence, and count them. A model that
-// marks no token at all is right for about 64 % of the tokens. This number is the *base rate*.
+// So every token must find the other tokens with its symbol, anywhere in the sequence, and count them. A model
+// that marks no token at all is right for about 64 % of the tokens. This is the *majority baseline*: always the
+// more frequent answer.
 //
 // Self-attention computes an output b for each token. We concatenate it with the token's vector a. From the
-// result, [a; b], a network of two linear layers computes the answer, "yes" or "no".
+// result, [a; b], a small network computes the answer, "yes" or "no". It has two linear layers with a relu
+// between them.
 //
-// For comparison, we compute b with a plain RNN or with a GRU, each in both directions. The RNN has 38 units
-// in each direction, and the GRU has 20. A linear layer maps their states to the 64 numbers of b. Each of
-// these two models has at least as many weights as the model with self-attention. All models are trained on
-// the same sequences for the same number of steps.
+// For comparison, we compute b with a bidirectional plain RNN, and with a bidirectional GRU. The RNN has 38
+// units in each direction, and the GRU has 20. A linear layer maps their states to the 64 numbers of b. Each of
+// these two models has at least as many weights as the model with self-attention. All models are trained on the
+// same sequences for the same number of steps.
 
 void mark_tokens(const kit::Options& options, kit::Report& report) {
-  const kit::Question counting =
-      report.ask("counting",
-                 "The weights of a token add up to 1. How does the token's weight on its own kind (itself "
-                 "included) change if the kind occurs three times, compared with once?",
-                 {"it stays the same, a third for each token of the kind",
-                  "it is larger, but each token of the kind gets less", "it is three times as large"});
+  const kit::Question counting = report.ask(
+      "counting",
+      "The attention weights of a query add up to 1. Compare a symbol that occurs three times with one "
+      "that occurs once. How does a token's total weight on its own symbol (itself included) differ?",
+      {"it is the same, so each of the three tokens gets a third of it",
+       "it is larger, but each of the three tokens gets less", "it is three times as large"});
   const kit::Question recurrent = report.ask(
-      "a GRU of equal weights",
-      "The states of a GRU in both directions depend on all tokens. What part of the tokens does it mark correctly?",
-      {"the same part as self-attention", "less than self-attention, but at least 75 %",
-       "hardly more than the base rate"});
+      "a GRU with as many weights",
+      "The states of a bidirectional GRU depend on all tokens. For what percentage of the tokens is the model right?",
+      {"the same percentage as self-attention", "less than self-attention, but at least 75 %",
+       "hardly more than the majority baseline"});
   const Marked marked = train_markers(options);
-  report.check_quoted("the base rate", marked.always_no, 64, 0.02, "%");
+  report.check_quoted("the majority baseline", marked.always_no, 64, 0.02, "%");
   report.at_least("self-attention: right", marked.self, 98, "%");
-  report.at_most("RNN: points above the base rate", marked.rnn - marked.always_no, 5);
-  report.at_most("GRU: points above the base rate", marked.gru - marked.always_no, 5);
+  report.at_most("RNN: points above the baseline", marked.rnn - marked.always_no, 5);
+  report.at_most("GRU: points above the baseline", marked.gru - marked.always_no, 5);
   report.check("RNN and GRU have at least self-attention's weights", marked.fair);
   const auto share = [](double c) { return c * 17 / (c * 17 + 24 - c); };
   kit::check_worked_example(report, "e^β = 17",
                             {{share(1), 0.425}, {share(3), 0.708}, {share(3) / 3, 0.236}});
   report.answer(counting, 'b', marked.grows && marked.each_falls,
-                "The weight on the whole kind grows with the count, so the small network can compute the "
-                "count from b. The weight on each token of the kind falls, so the heat map is paler where a "
-                "kind occurs more often.");
+                "The total weight on the symbol grows with the count, so the small network can compute the "
+                "count from b. The weight on each single token falls. So in the heat map that the program "
+                "draws, a block is paler if its symbol occurs more often.");
   report.answer(
       recurrent, 'c', marked.gru - marked.always_no <= 5 && marked.wide > marked.gru,
-      "Each state must carry the counts of 32 kinds, which is hard to learn. A GRU with three times "
-      "the units (last row of the table) marks a few more tokens correctly after the same number of "
-      "steps.");
+      "Each state must carry the counts of 32 symbols, which is hard to learn. A GRU with about three times "
+      "the units (last row of the table) is right for a few more tokens after the same number of steps.");
 }
 
 // At seed 1, the table reads:
 //
 //                                        parameters       right
-//     base rate: always "no"                           64.53 %
+//     majority baseline: always "no"                   64.53 %
 //     self-attention                         31106     99.83 %
 //     self-attention, no projections         18818     65.06 %
-//     RNN in both directions                 31650     64.53 %
-//     GRU in both directions                 31762     65.67 %
+//     bidirectional RNN                      31650     64.53 %
+//     bidirectional GRU                      31762     65.67 %
 //     GRU with three times the units         76994     68.78 %
 //
 // At other seeds, self-attention is right for at least 98 % of the tokens, and the RNN and the GRU of equal
-// size stay within 5 points of the base rate. The GRU in the last row has 64 units in each direction. In the
-// same number of steps, it marks a few more tokens correctly. We did not test longer training.
+// size stay within 5 points of the baseline. The GRU in the last row has 64 units in each direction. We did not
+// test longer training.
 //
-// How can a softmax count? Suppose that the score is β for two tokens of the same kind, and 0 otherwise. A token
-// of a kind that occurs c times has the score β with c tokens, itself included, and 0 with the other 24 − c. So
-// its weight on the kind is
+// How can a softmax count? Suppose that the score is β for two tokens with the same symbol, and 0 otherwise. A
+// token whose symbol occurs c times has the score β with c tokens, itself included, and 0 with the 24 − c
+// others. So its weight on the symbol is
 //
 //     c e^β / (c e^β + 24 − c)          e^β = 17, c = 1:  17 / 40 = 0.425          c = 3:  51 / 72 = 0.708
 //
-// The weight on the kind grows with c, so it shows how large c is. (Each of the three tokens has a third of
-// 0.708, which is 0.236.) The small network sees a and b, and b contains the value of the kind multiplied by this
-// weight. So it can compute c. If β were very large, the weight would be close to 1 for every c, and the layer
-// could not count.
+// The weight on the symbol grows with c, so it shows how large c is. (Each of the three tokens has a third of
+// 0.708, which is 0.236.) The small network sees a and b, and b contains the value of the symbol multiplied by
+// this weight. So it can compute c. If β were very large, the weight would be close to 1 for every c, and the
+// layer could not count.
 //
-// At seed 1, the trained layer gives a kind that occurs 1 × a weight of 43.1 %. If it occurs 3 ×, the kind
-// gets 71.2 %, and each of its tokens 23.7 %. If we solve the formula for e^β, c = 1 and c = 3 give nearly
-// the same number, a little above 17. So one e^β fits both, as the formula assumes.
+// At seed 1, a symbol that occurs once gets 43.1 % of the weight from the trained layer. A symbol that occurs
+// three times gets 71.2 %, which is 23.7 % for each of its tokens. If we solve the formula for e^β, both c = 1
+// and c = 3 give a number a little above 17. So one e^β fits both, as the formula assumes.
 //
-// At other seeds, e^β differs, but the weight on the kind always grows with its count.
+// At other seeds, e^β differs, but the weight on a symbol always grows with its count.
 //
-// Why does the layer without projections not learn this? There, β is |a|² / √d. The d = 64 numbers of an
-// embedding start with variance 1, so β starts near 64 / 8 = 8, and e^β near 3000. That is too large for
-// counting, so the embeddings must become shorter first. After the same number of steps, the accuracy is hardly
-// above the base rate.
+// Why does the layer without projections not learn this? One likely reason is its start. There, β is |a|² / √d,
+// where a is the embedding of the symbol. The d = 64 numbers of an embedding start with variance 1, so β starts
+// near 64 / 8 = 8, and e^β near 3000. That is too large for counting, so training must first make the
+// embeddings smaller. After the same number of steps, the accuracy is hardly above the baseline.
 //
-// With projections, W_Q and W_K start with independent random numbers. So the products of queries and keys start
-// near 0, also for two tokens of the same kind, and so does β.
+// With projections, W_Q and W_K start with independent random numbers. So the dot product of a query and a key
+// starts near 0, even for two tokens with the same symbol. This means that β starts near 0.
 
 // ---- 5. Cost compared with a GRU --------------------------------------------------------------------------
 // How many multiplications does a sequence of n tokens of width d need? We count those of the forward pass.
-// Self-attention computes n² scores, with d multiplications each. The outputs need n² d more, and the roles
-// 3 n d². Together that is 2 n² d + 3 n d².
+// Self-attention computes n² scores, with d multiplications each. The outputs need n² d more, and the
+// projections 3 n d². Together that is 2 n² d + 3 n d².
 //
 // At each step, a GRU multiplies vectors by six d × d matrices. For n steps, that is 6 n d². Both layers need
-// the same number of multiplications if 2 n = 3 d. With d = 64, that is a sequence of 96 tokens. The backward
-// pass needs about twice as many multiplications in both layers, so it does not change this length.
+// the same number of multiplications if 2 n = 3 d. For d = 64, this *crossover* is at 96 tokens. In both
+// layers, the backward pass needs about twice as many multiplications as the forward pass, so it does not move
+// the crossover.
 //
 // The program measures the time of the forward and the backward pass together. In the printed table, the two
-// times are not equal at 96 tokens, but at a larger length. So the number of multiplications is not the whole
-// cost. Each step of a GRU must wait for the step before, and its products are small. Self-attention consists of
-// a few large products, which run at a higher speed (lesson 04).
+// times cross at a larger length than 96 tokens. So the number of multiplications does not determine the time
+// alone. Each step of a GRU must wait for the step before, and its products are small. Self-attention consists
+// of a few large products, which run at a higher speed (lesson 04).
 //
-// The path of the gradient differs, too. In a GRU, a gradient from the last token to the first passes through
-// all steps (lesson 09). In self-attention, it passes through one step only, because every token attends to
-// every other token directly.
+// The path of the gradient differs, too. In a GRU, the gradient passes through all steps on its way from the
+// last output to the first token (lesson 09). In self-attention, its path has length one, because every token
+// attends to every other token directly.
 
-// What to remember. In self-attention, each token of a sequence has a query, a key and a value. The outputs
-// b_i = Σ_j α_ij v_j are computed for all tokens at once. Shuffling the tokens shuffles the outputs in the
-// same way, because the layer does not know the order. Any two tokens are one step apart. For long sequences,
-// the number of multiplications grows as n².
+// What to remember. In self-attention, each token of a sequence has a query, a key and a value. The outputs b_i
+// = Σ_j α_ij v_j are computed for all tokens at once. Shuffling the tokens shuffles the outputs in the same
+// way, because the layer does not know the order. Information passes between any two tokens in a single layer.
+// For long sequences, the number of multiplications grows as n².
 //
-// Exercises: lessons/practise 16 (self-attention from plain ops; the weight on a token's own kind; measuring
+// Exercises: lessons/practise 16 (self-attention from plain ops; the weight on a token's own symbol; measuring
 // permutation equivariance; marking tokens that occur twice, with few weights).
 
 void lesson(const kit::Options& options, kit::Report& report) {

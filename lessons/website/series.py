@@ -18,9 +18,9 @@ SEE = {
         "With projections, the query of the gap, _, finds the noun within 20 steps. Without projections, the gap attends almost "
         "only to itself during these 20 steps, and at the end still more to itself than to any other word.",
     "like_over_training":
-        "A token learns to attend to tokens of its own kind, so squares appear on the diagonal: the square of b long before the "
-        "square of a. At the end, each cell of a frequent kind has a smaller weight than a cell of a rare kind, but all cells of "
-        "the frequent kind together have more weight.",
+        "A token learns to attend to the tokens with its symbol, so squares appear on the diagonal: the square of b long before the "
+        "square of a. At the end, each cell of a frequent symbol has a smaller weight than a cell of a rare one, but all cells of "
+        "the frequent symbol together have more weight.",
     "alignment_over_training":
         "For the first 50 steps, most of the largest weights are at wrong places. At step 100, most output letters have their largest "
         "weight at the right source letter or next to it, in short strings and in long ones. In longer strings, the weights "

@@ -23,12 +23,11 @@ Tensor words_in_context(const Tensor& a, const Tensor& w_q, const Tensor& w_k, c
   //]
 }
 
-// hint: One sequence has all three roles. Which three products compute all queries, all keys and all values at
-//   once?
+// hint: The queries, the keys and the values come from one sequence. Which three products compute all of them?
 // hint: scores = matmul(q, ____) / √d_k has the shape (B, n, n). Its row i holds the scores of query i for all
 //   keys.
-// hint: The weights of a token add up to 1 along its row: softmax(scores, -1). The result is matmul(weights,
-//   v).
+// hint: The weights of a query add up to 1, and they are a row of the matrix: softmax(scores, -1). The result
+//   is matmul(weights, v).
 //
 // wrong: Your softmax is over axis −2, the queries, so each column of weights adds up to 1. Then b_i is not a
 //   weighted average. Print sum(weights, {-1}): it should be 1 for every token.

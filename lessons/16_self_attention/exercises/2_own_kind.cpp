@@ -1,12 +1,12 @@
-// 16.2 own_kind: The weight on a token's own kind
+// 16.2 own_kind: The weight on a token's own symbol
 // predict, 10 minutes
 //
-// Four tokens of the kinds a, a, b, c are the input of self-attention without projections. So the query, the
-// key and the value of a token are all equal to its vector. The vectors have d = 4 numbers: (2, 0, 0, 0) for
-// kind a, (0, 2, 0, 0) for kind b and (0, 0, 2, 0) for kind c.
+// The four tokens a, a, b, c are the input of self-attention without projections. So the query, the key and the
+// value of a token are all equal to its vector. The vectors have d = 4 numbers: (2, 0, 0, 0) for the symbol a,
+// (0, 2, 0, 0) for b and (0, 0, 2, 0) for c.
 //
-// Predict the sum of a token's weights on all tokens of its kind, itself included. It is a number from 0 to 1.
-// You may write it as a formula with std::exp. The grader computes it with the library's Attention and the
+// Predict the sum of a token's weights on all tokens with its symbol, itself included. It is a number from 0 to
+// 1. You may write it as a formula with std::exp. The grader computes it with the library's Attention and the
 // score scaled_dot().
 #include "lessons/grader/answer.hpp"
 
@@ -20,7 +20,7 @@ double share_of_first_a() {
 double share_of_b() {
   //[ the weight of b on itself, the only b
   //: return not_written_yet();
-  return std::exp(2.0) / (std::exp(2.0) + 3);  // one token of its kind, three others
+  return std::exp(2.0) / (std::exp(2.0) + 3);  // one token with its symbol, three others
   //]
 }
 
@@ -31,7 +31,8 @@ double share_after_shuffle() {
   //]
 }
 
-// hint: What is the score q · k / √d of two tokens of the same kind? And of two tokens of different kinds?
+// hint: What is the score q · k / √d of two tokens with the same symbol? And of two tokens with different
+//   symbols?
 // hint: In the softmax, a score s counts as e^s. For the first a, the weight is
 //   (2 · e^__) / (2 · e^__ + __ · e^0).
 // hint: Does the formula contain the position of a token?
@@ -42,7 +43,7 @@ double share_after_shuffle() {
 // wrong: You divided by d = 4. The scale is √d, so the score of two equal tokens is 4 / 2.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return 2 * std::exp(1.0) / (2 * std::exp(1.0) + 2);
-// wrong: This is the weight on one a. There are two tokens of kind a, and each has this weight.
+// wrong: This is the weight on one a. There are two tokens a, and each has this weight.
 // - return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);  // 2 · 2 / √4 = 2 for each a, 0 for b and c
 // + return std::exp(2.0) / (2 * std::exp(2.0) + 2);
 // wrong: You gave b and c the weight 0, because their scores are 0. But in a softmax, a score of 0 counts as
@@ -52,12 +53,12 @@ double share_after_shuffle() {
 // wrong: You gave all four tokens the same weight. b has the score 2 with itself and 0 with the others.
 // - return std::exp(2.0) / (std::exp(2.0) + 3);
 // + return 0.25;
-// wrong: You gave b the same weight on its kind as an a. But b occurs only once. The weight on a kind is
-//   smaller if the kind occurs less often: this is how a softmax can count.
+// wrong: You gave b the same weight on its symbol as an a. But b occurs only once. The weight on a symbol is
+//   smaller if the symbol occurs less often: this is how a softmax can count.
 // - return std::exp(2.0) / (std::exp(2.0) + 3);
 // + return 2 * std::exp(2.0) / (2 * std::exp(2.0) + 2);
-// wrong: You treated the last a like a token of another kind, because it is farther away now. Self-attention
-//   knows no order. A score is the product of two tokens' vectors, at any distance.
+// wrong: You treated the last a like a token with another symbol, because it is farther away now.
+//   Self-attention knows no order. A score is the product of two tokens' vectors, at any distance.
 // - return 1 - 2 / (2 * std::exp(2.0) + 2);
 // + return std::exp(2.0) / (std::exp(2.0) + 3);
 
@@ -66,7 +67,7 @@ double share_after_shuffle() {
 
 namespace {
 
-/// Returns the weight of token `asks` on all tokens of its kind, computed by the library's layer.
+/// Returns the weight of token `asks` on all tokens with its symbol, computed by the library's layer.
 double share(const Indices& kinds, Size asks) {
   const Tensor a = unsqueeze(one_hot(kinds, 4, DType::f64) * 2, 0);  // (1, n, 4)
   const Attention attention{{}, scaled_dot()};
@@ -81,10 +82,10 @@ double share(const Indices& kinds, Size asks) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("predicts the weight on a kind that occurs twice", [&] {
+  judge.claim("predicts the weight on a symbol that occurs twice", [&] {
     judge.predicted(share_of_first_a(), share({0, 0, 1, 2}, 0), "the weight of the first a");
   });
-  judge.claim("predicts the weight on a kind that occurs once", [&] {
+  judge.claim("predicts the weight on a symbol that occurs once", [&] {
     judge.predicted(share_of_b(), share({0, 0, 1, 2}, 2), "the weight of b");
   });
   judge.claim("predicts the weight after a change of order", [&] {

@@ -1,8 +1,8 @@
 // 16.3 order_matters: Measuring permutation equivariance
 // measure, 10 minutes
 //
-// A layer is equivariant to permutations if shuffling its input tokens shuffles its outputs in the same way,
-// and changes nothing else. Measure how far a layer is from that: the largest absolute value of
+// A layer is permutation-equivariant if shuffling its input tokens shuffles its outputs in the same way, and
+// changes nothing else. Measure how far a layer is from that: the largest absolute value of
 //
 //     layer(shuffled a) − shuffled layer(a)
 //

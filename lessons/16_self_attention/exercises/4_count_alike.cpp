@@ -1,22 +1,23 @@
 // 16.4 count_alike: Marking tokens that occur twice, with few weights
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model that marks the tokens whose kind occurs exactly twice in their row. A row has 16 tokens of 12
-// kinds, drawn at random. The model is trained for 700 steps on batches of 32 rows, by Adam with your learning
-// rate. After that, it must be right for at least 97 % of the tokens, with at most 1,000 weights. Fewer weights
-// are better: the grader keeps your best model.
+// Build a model that marks the tokens whose symbol occurs exactly twice in their row. A row has 16 tokens,
+// drawn at random from a vocabulary of 12 symbols. The model is trained for 700 steps on batches of 32 rows, by
+// Adam with your learning rate. After that, it must be right for at least 97 % of the tokens, with at most
+// 1,000 weights. Fewer weights are better: the grader keeps your best model.
 //
 //     tokens (B, n)  →  logits (B, n, 2) of "no" and "yes"
 //
-// The model must also learn to distinguish the kinds. The grader checks this: if all weights are set to the
-// same number, the kind of a token must not change the logits. So a fixed table such as eye(12) is not allowed.
+// The model must also learn to distinguish the symbols. The grader checks this: if all weights are set to the
+// same number, the symbol of a token must not change the logits. So a fixed table such as eye(12) is not
+// allowed.
 //
-// The given model computes its answer from [a; b] as in the chapter, where b is the output of self-attention
+// The given model computes its answer from [a; b] as in the lesson, where b is the output of self-attention
 // without projections. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/embedding.hpp"
 
-constexpr Size kKinds = 12;
+constexpr Size kKinds = 12;  // size of the vocabulary
 
 //[ the model and its learning rate
 //: struct Marker : Module {
@@ -34,7 +35,7 @@ constexpr Size kKinds = 12;
 struct Marker : Module {
   Tensor operator()(const Indices& tokens) const {
     const Tensor a = kinds(tokens);                   // (B, n, 14)
-    const Tensor scores = matmul(a, transpose(a));    // large for two tokens of the same kind
+    const Tensor scores = matmul(a, transpose(a));    // large for two tokens with the same symbol
     const Tensor b = matmul(sigmoid(scores - 3), a);  // a weight for each pair, so the sum b counts
     return answer(relu(compare(concat({a, b}, -1))));
   }
@@ -45,23 +46,23 @@ struct Marker : Module {
 constexpr double kLearningRate = 0.02;
 //]
 
-// hint: The softmax of the chapter counts: the weight on a token's own kind is c e^β / (c e^β + 16 − c). How
+// hint: The softmax of the lesson counts: the weight on a token's own symbol is c e^β / (c e^β + 16 − c). How
 //   much does this weight change from c = 2 to c = 3? Such a small change is hard to use with few weights. Must
 //   the weights add up to 1 at all?
 // hint: b = Σ_j w_ij a_j does not have to be an average. Suppose that w_ij depends only on tokens i and j, and
-//   is near 1 for the same kind and near 0 for different kinds. Then b is about __ times a. Which function
+//   is near 1 for the same symbol and near 0 for different symbols. Then b is about __ times a. Which function
 //   computes such a weight from a score?
 // hint: Use sigmoid(scores − ____) in place of softmax(scores, -1). Do not divide the scores by √d, so that
 //   each weight is clearly near 0 or near 1. Make the widths larger until the accuracy is safe, and then
 //   smaller again.
 //
-// start: The weights of a softmax add up to 1. So b is nearly the same for two tokens of a kind and for four,
-//   and a small network can hardly distinguish the two cases. Let the weights in a row add up to more if more
-//   tokens are of the same kind.
+// start: The weights of a softmax add up to 1. So b is nearly the same for a symbol that occurs twice and for
+//   one that occurs four times, and a small network can hardly distinguish the two cases. Let the weights in a
+//   row add up to more if more tokens have the same symbol.
 //
-// wrong: A GRU must carry the counts of all kinds from token to token. In 700 steps, it hardly learns this.
-// - const Tensor scores = matmul(a, transpose(a));    // large where two tokens are of one kind
-// - const Tensor b = matmul(sigmoid(scores - 3), a);  // each pair by itself, so b is a sum that counts
+// wrong: A GRU must carry the counts of all symbols from token to token. In 700 steps, it hardly learns this.
+// - const Tensor scores = matmul(a, transpose(a));    // large for two tokens with the same symbol
+// - const Tensor b = matmul(sigmoid(scores - 3), a);  // a weight for each pair, so the sum b counts
 // - return answer(relu(compare(concat({a, b}, -1))));
 // - }
 // + return answer(relu(compare(concat({a, states(a).states}, -1))));
@@ -73,7 +74,7 @@ constexpr double kLearningRate = 0.02;
 // + const Size n = a.size(1);
 // + const Tensor seen = where(Mask::causal(n, n), sigmoid(scores - 3), zeros({n, n}));
 // + const Tensor b = matmul(seen, a);
-// wrong: The widths from lesson 16 are larger than twelve kinds need, and they exceed the budget.
+// wrong: The widths from lesson 16 are larger than twelve symbols need, and they exceed the budget.
 // - Embedding kinds{{*this, "kinds"}, kKinds, 14};
 // - Linear compare{{*this, "compare"}, 28, 20}, answer{{*this, "answer"}, 20, 2};
 // + Embedding kinds{{*this, "kinds"}, kKinds, 64};
@@ -81,7 +82,7 @@ constexpr double kLearningRate = 0.02;
 // wrong: The logits depend on a alone. The information about the other tokens is in b, which is not used.
 // - return answer(relu(compare(concat({a, b}, -1))));
 // + return answer(relu(compare(concat({a, a}, -1))));
-// wrong: A fixed table distinguishes the kinds before anything is learned. Then the model only has to compare
+// wrong: A fixed table distinguishes the symbols before anything is learned. Then the model only has to compare
 //   counts.
 // - const Tensor a = kinds(tokens);                   // (B, n, 14)
 // + const Tensor a = one_hot(tokens, 14);
@@ -134,7 +135,7 @@ void judge(Judge& judge) {
     const Marked some = draw(judge.random(), 3, 5);
     judge.same(model(some.tokens).shape(), {3, 5, 2}, "the logits");
   });
-  judge.claim("learns to distinguish the kinds", [&] {
+  judge.claim("learns to distinguish the symbols", [&] {
     judge.example("all weights are 0.5");
     Marker equal;
     equal.initialise(1);
@@ -145,7 +146,7 @@ void judge(Judge& judge) {
     judge.that(max(abs(change)).item() < 1e-5,
                "different tokens have different logits, although all weights are equal");
   });
-  judge.claim("marks tokens whose kind occurs exactly twice", [&] {
+  judge.claim("marks tokens whose symbol occurs exactly twice", [&] {
     train(model, judge.random());
     model.eval();
     const Marked test = draw(judge.random(), kTests, kTokens);
@@ -166,8 +167,8 @@ void judge(Judge& judge) {
             right < no + 2
                 ? ". The model has learned nothing yet. Is the learning rate too large or too small? Do the "
                   "logits depend on the other tokens?"
-                : ". Does b distinguish two tokens of a kind from one and from three? A pair of different "
-                  "kinds should have a weight near 0, because there are many such pairs."),
+                : ". Does b distinguish a symbol that occurs twice from one that occurs once or three times? A "
+                  "pair of different symbols should have a weight near 0, because there are many such pairs."),
         {right, loss});
     fmt::print("The model with {} weights is right for {:.1f} % of the tokens; the loss is {:.3f}.\n",
                weights, right, loss);
