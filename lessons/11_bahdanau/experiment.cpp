@@ -45,8 +45,8 @@ void train(Reverser& model, const std::string& name, AlignmentRecorder* recorder
       });
 }
 
-/// Tests `count` strings of one length. Returns the percentage that free decoding writes exactly, with <end> in the
-/// right place.
+/// Tests `count` strings of one length. Returns the percentage that free decoding writes exactly, with <end> at the
+/// right position.
 double exact_match(const Reverser& model, std::uint64_t seed, Size length, Size count) {
   const kit::Strings strings = kit::test_strings(seed, count, length);
   return kit::percent_rows_equal(kit::write_freely(model.decoder, model.read(strings.sources), length + 1),

@@ -28,17 +28,18 @@ constexpr DType f64 = DType::f64;
 // The decoder's state s (d_s numbers) is the query. Each encoder state h_j (d_h numbers) is both a key and the value
 // that belongs to this key.
 //
-// In lesson 06, the score of a query and a key was their dot product q·k. Here, a small network with one hidden layer
-// of U units computes the score from the query and the key. The network adds the projected query and the projected
-// key, so its output is called the *additive* score:
+// In lesson 06, the score of a query and a key was their dot product q·k. Here, a small network with one hidden
+// layer of U units computes the score. It multiplies the query and the key by one matrix each, and adds the two
+// results. So its output is called the *additive* score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)          W_q (U, d_s), W_k (U, d_h), v (U)
 //     α       = softmax of the scores over j       the weights; 0 for padding
 //     c       = Σ_j α_j h_j                        the *context*, the weighted average of the values
 //
-// W_q, W_k and v are learned. Why does this model not use the dot product of s and h_j? A dot product needs two
-// vectors of the same width. The additive score projects both to U numbers first, so d_s and d_h may differ. (Lesson
-// 12 compares it with scores made of dot products.)
+// W_q, W_k and v are learned. Why does this model not use the dot product of s and h_j? It needs two vectors of the
+// same width. The additive score first projects both vectors to U numbers, so d_s and d_h may differ. (A dot product
+// of projected vectors, as in lesson 06, does not need equal widths either. Lesson 12 compares the additive score
+// with scores made of dot products.)
 //
 // The tanh is necessary. Without it, score_j would be v · W_q s + v · W_k h_j. The first term is the same for every
 // j, and adding the same number to all scores does not change a softmax. So the weights would not depend on the query
@@ -59,8 +60,10 @@ constexpr DType f64 = DType::f64;
 // is 0.908 h₁ + 0.092 h₂ = (−0.092, 1.092).
 //
 // The function look_back() computes the context for a batch of B strings. It projects the decoder states s (B, d_s)
-// and the encoder states h (B, T, d_h). In the code, the names query (B, 1, U) and keys (B, T, U) mean the projected
-// vectors. In query + keys, broadcasting repeats the query along T, so the query is added to every key.
+// and the encoder states h (B, T, d_h), where T is the number of encoder states of the longest string. `lengths`
+// holds the number of states of each string. The other states are padding, which the mask excludes (lesson 07). In
+// the code, `query` (B, 1, U) and `keys` (B, T, U) are the projected vectors W_q s and W_k h_j. In query + keys,
+// broadcasting repeats the query along T, so the query is added to every key.
 
 struct AttentionParts {
   Tensor scores, weights;  // (B, T)
@@ -104,12 +107,13 @@ void two_states(kit::Report& report) {
 //     s_t = GRU([e_{t−1}; c_t], s_{t−1})
 //
 // The context is an *input* of the GRU. It does not replace the state, which still remembers the letters written so
-// far. The projected keys W_k h_j do not depend on s. So a real decoder computes them once per string, and not again
-// for each output letter.
+// far. The projected keys W_k h_j do not depend on s. So an efficient decoder computes them once per string, and not
+// again for each output letter. (Our look_back() computes them in every step.)
 //
-// The whole model needs two more parts, which nn/seq2seq contains. The first state is s_0 = tanh(W ←h_1 + b). Here
-// ←h_1 is the last state of the encoder's GRU that reads from right to left. And a tanh layer and a linear layer
-// compute the logits of the output letter from [s_t; c_t; e_{t−1}].
+// The whole model has two more parts, which nn/seq2seq contains. One part computes the decoder's initial state, s_0
+// = tanh(W ←h_1 + b). The vector ←h_1 is the last state of a GRU that reads the source from right to left (part 3).
+// The other part, a tanh layer and a linear layer, computes the logits of the output letter from [s_t; c_t;
+// e_{t−1}].
 
 struct Weights {
   Tensor w_q, w_k, v;
@@ -123,9 +127,9 @@ Tensor step_by_hand(const Tensor& e, const Tensor& s, const Tensor& h, const Val
 }
 
 // How does the model learn which states it needs? Suppose that a larger weight on h_3 would make the right letter
-// more likely. Then a step against the gradient of this letter's loss pushes the score of h_3 up. The step changes
-// W_q, W_k and v, and also the encoder and the decoder's state s. The training data contains only the letters, and no
-// information about which state to use for which letter.
+// more likely. Then a step against the gradient of this letter's loss raises the score of h_3. The step changes W_q,
+// W_k and v. It also changes the weights of the encoder and of the decoder, and with them the states h_j and s. The
+// training data contains only the letters, and no information about which state to use for which letter.
 //
 // The function check_step() checks the gradients of step_by_hand() with gradcheck (lesson 02). It also compares the
 // result and the gradients with those of the layers in nn/.
@@ -148,9 +152,9 @@ void check_step(std::uint64_t seed, kit::Report& report) {
 
 // ---- 3. All encoder states against one vector -------------------------------------------------------------
 // The task is the same as in lesson 10: the model must write a string of 4 to 24 letters backwards. The alphabet has
-// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training. But
-// nearly every test string of six or more letters is new. The model can reverse such a string only if it has learned
-// how to reverse.
+// ten letters. There are only 10⁴ strings of four letters, and the model sees many of them during training, so it
+// could memorise them. But nearly every test string of six or more letters is new. The model can reverse such a
+// string only if it has learned a general rule.
 //
 // The encoder is a *bidirectional* GRU. One GRU processes the string from left to right, and another GRU processes it
 // from right to left. The token <end> follows the letters of the source, so the encoder has T = letters + 1 states.
@@ -160,9 +164,9 @@ void check_step(std::uint64_t seed, kit::Report& report) {
 // its neighbours on both sides, and its distance from both ends of the string. The score can use all of this to find
 // the right state.
 //
-// For comparison, we train the same network from the same initial weights on the same strings, but it can attend to
-// only one vector. This vector is [→h_T; ←h_1], the last state of each direction. Each of these two states depends on
-// the whole string.
+// For comparison, we train a second model, which can attend to only one vector. Its layers, initial weights and
+// training strings are the same. The vector is [→h_T; ←h_1], the last state of each direction. Each of these two
+// states depends on the whole string.
 
 Run all_against_one(const kit::Options& options, kit::Report& report) {
   const kit::Question all = report.ask(
@@ -173,7 +177,7 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
        "nearly 0 %, because 24 states are too many to choose from"});
   const kit::Question one = report.ask(
       "one vector", "What is that share if the same network can attend to only one vector of 64 numbers?",
-      {"the same share, because both models have equally many weights and train on the same strings",
+      {"the same share, because both models have the same number of weights and train on the same strings",
        "about half of the share with all encoder states", "nearly 0 %"});
   Run all_states = train_and_test(Memory::all_states, "all states", options);
   const Run one_vector = train_and_test(Memory::one_vector, "one vector", options);
@@ -187,8 +191,8 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
   report.answer(
       one, 'c', one_vector.exact.y.back() <= 10 && one_vector.exact.y.front() > 50,
       "A softmax over a single score is 1, so the context is the same vector at every letter. This "
-      "vector is the bottleneck from lesson 10 again. As lesson 10 shows, more weights hardly help; attending "
-      "to all states does.");
+      "vector is the bottleneck of lesson 10 again. Lesson 10 shows that more weights hardly help. Attending "
+      "to all states helps.");
   return all_states;
 }
 
@@ -200,28 +204,25 @@ Run all_against_one(const kit::Options& options, kit::Report& report) {
 // At other seeds, the numbers differ. But the model with all states stays above 99 % at every length, and the model
 // with one vector stays below 10 % at length 24.
 //
-// Both models have the same number of weights. But with one vector, the numbers in W_q, W_k and v have no effect,
-// because the only attention weight is always 1. Could the smaller number of effective weights explain the
-// difference? Lesson 10 shows that more weights hardly help at this length. There, a model with 529,486 weights
-// reversed no test string of 24 letters.
+// Both models have the same number of weights. But with one vector, W_q, W_k and v have no effect, because the only
+// attention weight is always 1. Could the smaller number of effective weights explain the difference? Hardly: in
+// lesson 10, a model with 529,486 weights reversed no test string of 24 letters.
 //
 // Three differences can explain the gap. This experiment does not separate them:
 //
 // - *Less to store.* With one vector, the model must learn to pack 24 letters into 64 numbers and to unpack them in
-//   order. With all states, h_j has to describe only letter j and its place.
-// - *A description of the place.* The state h_j also depends on the rest of the string, before and after letter j. So
-//   two equal letters have different states, and the score can tell them apart.
-// - *A choice in each step.* The additive score depends on the decoder's state, so a new state can select a new h_j.
-//   With one vector, there is nothing to select: the weight is always 1, whatever the score is.
-//
-// The model has learned which states to use from the loss on the letters alone.
+//   order. With all states, h_j has to describe only letter j and its position.
+// - *A description of the position.* The state h_j also depends on the letters before and after letter j. So two
+//   equal letters have different states, and the score can tell them apart.
+// - *A choice in each step.* The additive score depends on the decoder's state, so each step can select another h_j.
+//   With one vector, there is nothing to select.
 //
 // Attention has a cost. The decoder writes the letters and <end>, so it takes T steps. In each step, it computes T
 // scores, one for each encoder state. Together that is T² scores.
 
 // ---- 4. Reading the alignment -----------------------------------------------------------------------------
-// Each decoder step computes T weights: one for each source letter, and one for <end>. Stacked as rows, one per
-// output letter, they form the *alignment* matrix.
+// Each decoder step computes T weights: one for each source letter, and one for <end>. These T weights are one row
+// of the *alignment matrix*, which has a row for each output letter.
 
 void alignment(const Run& run, const kit::Options& options, kit::Report& report) {
   const kit::Question shape = report.ask(
@@ -231,7 +232,8 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
       {"on the diagonal from top left to bottom right", "on the diagonal from top right to bottom left",
        "nowhere, because the weights of each row are spread over the whole string"});
   const kit::Question exact = report.ask(
-      "letter for letter", "Nearly every output letter is right. In its row, where is the attention weight?",
+      "letter for letter",
+      "Nearly every output letter is right. Where is the attention weight in the row of such a letter?",
       {"all on the source letter that it copies", "a little on every source letter",
        "on the source letter that it copies and on one of the neighbours of that letter"});
   const AlignmentShares shares = measure_alignments(run, options);
@@ -243,28 +245,29 @@ void alignment(const Run& run, const kit::Options& options, kit::Report& report)
   report.figure("weight on the letter and its two neighbours", shares.weight_near, "%");
   report.answer(
       exact, 'c', shares.weight_at > 30 && shares.weight_at < 95 && shares.weight_near > 80,
-      "The encoder states at neighbouring letters contain this letter too, so the decoder can also get it from "
-      "them. So a weight tells you which encoder state was used. It doesn't prove which letter was copied.");
+      "The encoder states at the neighbouring letters can also contain information about the copied letter, so "
+      "the decoder can use them, too. A weight tells you which encoder state was used. It doesn't prove which "
+      "letter was copied.");
 }
 
-// At seed 1, the first of the strings drawn for the pictures and the answer of the model are:
+// At seed 1, this is the string in the picture, and the output of the model:
 //
 //     i a j j f f j a a j d e g i
 //     → i g e d j a a j f f j j a i
 //
-// In this string, most rows put the second-largest weight on the letter to the right, which was written one step
-// earlier. The neighbouring states can contain the copied letter, too, because each state depends on the whole
-// string. The weights show which states the decoder used. They do not prove which letter it copied.
+// In most rows, the second-largest weight is on the source letter to the right of the copied one. The model wrote
+// that letter one step earlier. Its state can contain information about the copied letter, because each encoder
+// state depends on the whole string.
 //
-// At seed 1, the mean weight on the state at the copied letter is 59.15 %. Together with the states at its two
-// neighbours, it is 95.75 %. At other seeds, these shares differ, but the neighbours always get a part of the weight.
+// At seed 1, the state at the copied letter gets 59.15 % of the weight on average. This state and its two neighbours
+// together get 95.75 %. At other seeds, these shares differ, but the neighbours always get a part of the weight.
 
 // What to remember. The decoder's state is the query, the encoder's states are the keys and values, and a small
 // network computes the scores. In each step, the decoder first attends and then takes the GRU step, with the context
 // as an additional input. No single vector has to hold the whole string.
 //
-// Exercises: lessons/practise 11 (The additive attention score; From scores to the context; Limits of the additive
-// score; A small model that reverses strings; Milestone: Bahdanau's translator on your engine).
+// Exercises: lessons/practise 11 (the additive attention score; from scores to the context; limits of the additive
+// score; a small model that reverses strings; a milestone: Bahdanau's translator on your engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("The additive score by hand");

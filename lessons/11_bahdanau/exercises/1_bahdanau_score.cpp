@@ -1,15 +1,15 @@
 // 11.1 bahdanau_score: The additive attention score
 // implement, 10 minutes
 //
-// The additive score compares the decoder's state s, the query, with each encoder state h_j, the keys. A small network
+// The additive score compares the decoder's state s, the query, with each encoder state h_j, a key. A small network
 // with one hidden layer of U units computes the score:
 //
 //     score_j = v · tanh(W_q s + W_k h_j)
 //
 // The matrices W_q and W_k map the query and the keys to the hidden units. Write the score for a whole batch, from
-// primitive ops. The shapes are query (B, d), keys (B, T, d), w (d, U), u (d, U) and v (U). The arguments w and u are
-// the transposes of W_q and W_k, because the vectors are rows here. So W_q s is matmul(query, w). Return one score per
-// key, (B, T).
+// primitive ops. The argument query (B, d) holds s, and keys (B, T, d) holds the states h_j; here both have the
+// width d. The vectors are rows, so w (d, U) and u (d, U) are the transposes of W_q and W_k, and W_q s is
+// matmul(query, w). The vector v has the shape (U). Return one score per key, (B, T).
 #include "lessons/grader/answer.hpp"
 
 Tensor bahdanau_score(const Tensor& query, const Tensor& keys, const Tensor& w, const Tensor& u,
@@ -42,8 +42,9 @@ Tensor bahdanau_score(const Tensor& query, const Tensor& keys, const Tensor& w, 
 // + const Tensor asked = unsqueeze(matmul(query, u), 1);
 // + const Tensor hidden = tanh(asked + matmul(keys, w));
 // wrong: The new axis of the query must be between B and U. You put it first, (1, B, U), so broadcasting matches the
-//   strings of the batch with the positions of the keys. With one string the result is right. With B = T, the key at
-//   position t is added to the query of string t. For most other sizes the shapes do not fit.
+//   strings of the batch with the positions of the keys. With one string, the result is still right. If B = T, the
+//   query of string t is added to the keys at position t of every string, and the result is wrong. For most other
+//   sizes, the shapes do not fit.
 // - const Tensor asked = unsqueeze(matmul(query, w), 1);
 // + const Tensor asked = unsqueeze(matmul(query, w), 0);
 

@@ -1,17 +1,18 @@
 // 11.2 look_back: From scores to the context
 // implement, 10 minutes
 //
-// The given code computes the additive score of each encoder state, as in exercise 11.1. Compute from these scores the
-// context c, the weighted average of the encoder states:
+// The given code computes the additive score of each encoder state, as in exercise 11.1. From these scores, compute
+// the context c, the weighted average of the encoder states:
 //
 //     α = softmax of the scores over the letters,        c = Σ_j α_j h_j
 //
-// Here h_j is the encoder state at letter j. The strings of a batch differ in length. Row b of states (B, T, d) holds
-// lengths[b] states, followed by padding. The weight of padding must be 0, however low the scores of the letters are.
+// Here h_j is the encoder state at letter j. The strings of a batch differ in length. Row b of states (B, T, d)
+// holds lengths[b] states, followed by padding. The weight of padding must be exactly 0, even if all letters have
+// very low scores.
 //
-// The matrix products with W_q and W_k have already been computed. The argument query (B, U) is W_q s for the decoder's
-// state s, and keys (B, T, U) are W_k h_j, where U is the number of hidden units of the score. The vector v has the
-// shape (U). Return the context (B, d).
+// Unlike in exercise 11.1, the argument query (B, U) is already W_q s, for the decoder's state s, and keys (B, T, U)
+// holds the vectors W_k h_j. U is the number of hidden units of the score, and v has the shape (U). Return the
+// context (B, d).
 #include "lessons/grader/answer.hpp"
 
 Tensor look_back(const Tensor& query, const Tensor& keys, const Tensor& v, const Tensor& states,
@@ -101,7 +102,7 @@ void judge(Judge& judge) {
     judge.same(look_back(query, keys, v, states, {2}), by_loops(query, keys, v, states, {2}), "the context");
   });
   judge.claim("uses the length of each string in a batch", [&] {
-    judge.each_size({{"batch", 1, 4}, {"places", 1, 5}, {"d", 1, 4}, {"U", 1, 3}}, [&](const Sizes& n) {
+    judge.each_size({{"batch", 1, 4}, {"positions", 1, 5}, {"d", 1, 4}, {"U", 1, 3}}, [&](const Sizes& n) {
       std::vector<Size> lengths;
       for (Size b = 0; b < n[0]; ++b) lengths.push_back(b == 0 ? n[1] : judge.random().between(1, n[1]));
       const Tensor query = judge.normal({n[0], n[3]}), keys = judge.normal({n[0], n[1], n[3]});
@@ -110,7 +111,7 @@ void judge(Judge& judge) {
                  by_loops(query, keys, v, states, lengths), "the context");
     });
   });
-  judge.claim("ignores the padding however low the scores of the letters are", [&] {
+  judge.claim("ignores the padding even if the scores of the letters are very low", [&] {
     judge.example(
         "one string of two letters with scores of −10¹², and one position of padding with the state (5, 5)");
     const Tensor query = tensor({{1}}, DType::f64), keys = tensor({{{2}, {2}, {3}}}, DType::f64);

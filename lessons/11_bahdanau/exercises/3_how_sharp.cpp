@@ -4,16 +4,16 @@
 // Answer four questions about the additive score, score_j = v · tanh(W_q s + W_k h_j), and the weights, which are the
 // softmax of the scores. Here s is the query and h_j are the encoder states. You may write formulas with std::exp.
 //
-// - Let v = (1, −0.5), and choose W_q, W_k, s and four states h_j freely. What is the upper bound of the weight of one
-//   of the four states? (tanh approaches ±1.)
-// - Two weights are 0.6 and 0.2. What is the first divided by the second after v is doubled?
+// - Let v = (1, −0.5), and choose W_q, W_k, s and four states h_j freely. Which number can the weight of one of the
+//   four states approach, but never exceed? (tanh approaches ±1.)
+// - Two of the weights are 0.6 and 0.2. What is their ratio, the first divided by the second, after v is doubled?
 // - There is only one state, and its score is 2. What is its weight?
-// - W_q (5, 3), W_k (5, 4) and v (5) have 40 numbers together. We compute the gradient of the context with respect to
-//   each of them. How many of the 40 gradients are not 0 if there is only one state?
+// - W_q (5, 3), W_k (5, 4) and v (5) have 40 numbers together. We compute the derivative of the context with respect
+//   to each of them. How many of the 40 derivatives are not 0 if there is only one state?
 #include "lessons/grader/answer.hpp"
 
 double largest_weight() {
-  //[ the upper bound of a weight of four states, with v = (1, −0.5)
+  //[ the least upper bound of a weight of four states, with v = (1, −0.5)
   //: return not_written_yet();
   return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));  // |tanh| < 1, so |score| < 1.5
   //]
@@ -40,8 +40,8 @@ double numbers_with_gradient() {
   //]
 }
 
-// hint: Between which two numbers is a tanh? If you could choose every tanh, between which two numbers would v ·
-//   tanh(…) be?
+// hint: Between which two numbers does tanh lie? If you could choose each tanh freely, between which two numbers
+//   would v · tanh(…) lie?
 // hint: Let one state have the largest possible score m and the three others the smallest possible score. The weight of
 //   the first state is then e^m / (e^m + 3 e^__).
 // hint: Two weights with the scores a and b have the ratio e^{a − b}. If e^{a − b} is 3, what is e^{2a − 2b}?
@@ -59,18 +59,19 @@ double numbers_with_gradient() {
 //   So add up the absolute values.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return std::exp(0.5) / (std::exp(0.5) + 3 * std::exp(-0.5));
-// wrong: Your sum has one other state. There are four states, so the sum has three other states.
+// wrong: Your denominator contains only one other state. There are four states, so it must contain three others.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return std::exp(1.5) / (std::exp(1.5) + std::exp(-1.5));
-// wrong: 0.25 is the weight if all scores are equal. Find the upper bound of the weight of one state.
+// wrong: 0.25 is the weight if all scores are equal. Find the largest number that the weight of one state can
+//   approach.
 // - return std::exp(1.5) / (std::exp(1.5) + 3 * std::exp(-1.5));
 // + return 0.25;
 // wrong: 3 is the old ratio. A softmax doesn't change if the same number is *added* to all scores, but doubling v
 //   *multiplies* all scores by 2.
 // - return 9;
 // + return 3;
-// wrong: You doubled the ratio. Scores are exponents, so doubling the difference of two scores squares the ratio of the
-//   weights.
+// wrong: You doubled the ratio. Doubling v doubles the difference of two scores. Scores are exponents, so this
+//   squares the ratio of the weights.
 // - return 9;
 // + return 6;
 // wrong: You computed the sigmoid of the score, which is the weight if there is a second state with score 0. Here there
@@ -80,12 +81,12 @@ double numbers_with_gradient() {
 // wrong: e² is the numerator of the softmax. Divide by the sum over all states, which is also e².
 // - return 1;
 // + return std::exp(2.0);
-// wrong: A gradient is how fast the context changes when a number changes. If you change any of the 40 numbers, the
-//   score changes. But does the only weight change?
+// wrong: A derivative says how fast the context changes with a number. If you change any of the 40 numbers, the
+//   score changes. But does the single attention weight change?
 // - return 0;
 // + return 40;
-// wrong: You counted the 5 numbers of v. Like W_q and W_k, v affects only the score, and the score has no effect on the
-//   only weight.
+// wrong: You counted the 5 numbers of v. Like W_q and W_k, v affects only the score, and the score has no effect on
+//   the single attention weight.
 // - return 0;
 // + return 5;
 // wrong: You left out only W_q. The query has no effect, but neither do the key and v. With one state, the score has no
@@ -129,13 +130,13 @@ void judge(Judge& judge) {
     judge.predicted(weight_of_the_only_state(), attention(query, state, state).weights.at({0, 0, 0}),
                     "the weight");
   });
-  judge.claim("predicts the number of gradients that are not 0", [&] {
+  judge.claim("predicts the number of derivatives that are not 0", [&] {
     Tape tape;
     const std::vector<Tensor> weights = attention.parameters();
     const Tensor context = attention(query, state, state).context;
     double count = 0;
     for (const Tensor& gradient : tape.gradients(context, ones(context.shape(), DType::f64), weights))
       for (const double x : gradient.to_vector()) count += x != 0 ? 1 : 0;
-    judge.predicted(numbers_with_gradient(), count, "the number of gradients that are not 0");
+    judge.predicted(numbers_with_gradient(), count, "the number of derivatives that are not 0");
   });
 }

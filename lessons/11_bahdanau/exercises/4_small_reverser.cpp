@@ -1,21 +1,24 @@
 // 11.4 small_reverser: A small model that reverses strings
 // design, 30 minutes, limit 60 s, fast
 //
-// Build a model with at most 4,000 weights that writes strings of 3 to 8 letters backwards. The judge trains your model
-// on 500 batches of 32 strings, with teacher forcing, Adam and your learning rate. Then free decoding must write at
-// least 90 % of strings of 8 letters correctly. Your score is the number of weights, and a lower score is better. The
-// program keeps your best model.
+// Build a model with at most 4,000 weights that writes strings of 3 to 8 letters backwards. The judge trains your
+// model on 500 batches of 32 strings, with teacher forcing, Adam and your learning rate. Then your model must
+// reverse at least 90 % of 200 strings of 8 letters, in free decoding. Your result is the number of weights: the
+// fewer, the better. The program keeps your best model.
+//
+// The target y is the reversed string followed by <end>, so it has n = T + 1 symbols. There are nine symbols: 0 is
+// padding, 1 is <start>, 2 is <end>, and 3 to 8 are six letters.
 //
 //     source (B, T) holds letters; fed (B, n) is <start> y_1 … y_{n−1}; logits (B, n, 9) are for y_1 … y_n
 //
-// The target y is the reversed string followed by <end>, so n = T + 1. The symbols are 0 (padding), 1 (<start>), 2
-// (<end>), and 3 to 8 (letters). The model must learn the reversal. The judge checks that each source letter can affect
-// the logits of each output letter. A program that reverses the string in its code does not pass.
+// The model must learn the reversal: a model whose code reverses the string does not pass. To detect such code, the
+// judge checks that each source letter can affect the logits of each output letter.
 //
 // The given code uses the library's PlainTranslator, whose decoder receives one vector. The library also has
-// Translator, whose decoder attends to all encoder states. Translator has a bidirectional encoder, and its decoder has
-// one more option, .attention, the number of hidden units of the score. Each of the options .hidden, .attention and
-// .readout has a default. You may change all the code between the lines with ↓ and ↑.
+// Translator, whose decoder attends to all encoder states. Translator has a bidirectional encoder. Its decoder has
+// one more option, .attention, the number of hidden units of the score. The default of .embedding, .hidden,
+// .attention and .readout is 256, which is too large for the budget, so set each of them. You may change all the
+// code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
 #include "nn/seq2seq/seq2seq.hpp"
 
@@ -42,8 +45,8 @@ constexpr double kLearningRate = 0.02;  // small models tolerate large steps
 
 // hint: The given decoder receives the source as a single vector. What does the decoder in this lesson use in place of
 //   that vector?
-// hint: Replace PlainTranslator by Translator, which attends. Which parts of Translator have the most weights? A GRU
-//   with `in` inputs and H units has 3 H (in + H + 2) weights and biases.
+// hint: Replace PlainTranslator with Translator, which uses attention. Which parts of Translator have the most
+//   weights? A GRU with `in` inputs and H units has 3 H (in + H + 2) weights and biases.
 // hint: Nine symbols don't need wide embeddings, and a decoder that attends doesn't have to store the whole string in
 //   its state. Halve .embedding, .hidden, .attention and .readout, one after the other, and watch the percentage of
 //   right strings.
@@ -57,7 +60,7 @@ constexpr double kLearningRate = 0.02;  // small models tolerate large steps
 // - {.vocabulary = kVocabulary, .embedding = 8, .hidden = 12, .attention = 8, .readout = 12}}};
 // + {{.vocabulary = kVocabulary, .embedding = 32, .hidden = 32},
 // + {.vocabulary = kVocabulary, .embedding = 32, .hidden = 64, .attention = 64, .readout = 64}}};
-// wrong: Your code reverses the string, and a table maps each letter to its logits. The model must learn the reversal.
+// wrong: Your code reverses the string itself. The model must learn the reversal from the training strings.
 // - Tensor operator()(const Indices& source, const Indices& fed) const { return model(source, {}, fed); }
 // - Translator model{
 // - {*this, "model"},

@@ -1,24 +1,32 @@
 // 11.5 engine_bahdanau: Milestone: Bahdanau's translator on your engine
 // implement, 30 minutes, limit 60 s, fast
 //
-// In this second milestone, Bahdanau's translator runs on your engine and learns to write strings of 8 letters
-// backwards. You write two functions of the translator. The first function, next_state(), is a GRU step for the input x
-// (B, in) and the state h (B, H). It returns the next state h':
+// In this second milestone, a translator with Bahdanau's attention runs on your engine and learns to write strings
+// of 8 letters backwards. It is smaller than the lesson's: the encoder reads from left to right only, the decoder
+// starts from the encoder's last state, and there is no tanh layer in front of the logits. You write two of its
+// functions. The first, next_state(), is a GRU step. It takes the input x (B, in) and the state h (B, H), and
+// returns the next state h':
 //
 //     r = σ(x W_r + h U_r + b_r)     z = σ(x W_z + h U_z + b_z)
-//     n = tanh(x W_n + b_n + r ⊙ (h U_n + c))                       h' = (1 − z) ⊙ n + z ⊙ h
+//     n = tanh(x W_n + b_n + r ⊙ (h U_n + c_n))                     h' = (1 − z) ⊙ n + z ⊙ h
 //
-// W_r, W_z and W_n have the shape (in, H), and U_r, U_z and U_n have the shape (H, H). The biases b_r, b_z, b_n and c
-// have the shape (H), and ⊙ multiplies element by element.
+// W_r, W_z and W_n have the shape (in, H), and U_r, U_z and U_n have the shape (H, H). The biases b_r, b_z, b_n and
+// c_n (`cell.c` in the code) have the shape (H), and ⊙ multiplies element by element.
 //
-// The second function, look_back(), computes the context. Its arguments are the decoder's state s (B, H), the encoder
-// states h_j as `states` (B, T, H), their keys W_k h_j as `keys` (B, T, A), the transpose of W_q as `w` (H, A), and v
-// (A, 1). A is the number of hidden units of the score, called U in the chapter:
+// The second function, look_back(), computes the context. It has five arguments. A is the number of hidden units of
+// the score, which the lesson calls U:
+//
+//     s (B, H)           the decoder's state
+//     keys (B, T, A)     the projected keys W_k h_j
+//     states (B, T, H)   the encoder states h_j
+//     w (H, A), v (A, 1) the transpose of W_q, and the vector v as a column
+//
+// It returns the context (B, H):
 //
 //     score_j = v · tanh(s w + key_j)       α = softmax(score)     context = Σ_j α_j h_j
 //
-// The encoder, the decoder's loop and the loss are given. The function sigmoid_of() is also given, and is computed with
-// tanh. Your engine has +, − and * of two Values, with broadcasting, and these functions:
+// The encoder, the decoder's loop and the loss are given. So is sigmoid_of(), which uses tanh because your engine
+// has no sigmoid. Your engine has +, − and * of two Values, with broadcasting, and these functions:
 //
 //     engine::matmul(a, b)      (…, n, k) and (k, m), or (…, k, m)      engine::tanh(x)      element by element
 //     engine::reshape(x, {2, 3})      the same elements in a new shape      engine::softmax(x)      along the last axis
@@ -64,8 +72,10 @@ Value look_back(const Value& s, const Value& keys, const Value& states, const Va
 struct Model {
   Value letters, fed_letters;  // (symbols, E): embeddings of the source letters and of the output letters
   Cell encoder, decoder;
-  Value to_keys, w, v;                 // (H, A), (H, A), (A, 1)
-  Value from_context, out, from_look;  // (H, E), (H, symbols), (H, symbols)
+  Value to_keys, w, v;  // W_kᵀ (H, A), W_qᵀ (H, A) and v (A, 1)
+  // The context is mapped to the GRU's input (H, E), the state to the logits (H, symbols), and the context to the
+  // logits (H, symbols).
+  Value from_context, out, from_look;
 };
 
 Model model_of(const std::vector<Value>& l) {
@@ -107,20 +117,20 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 //   computes r ⊙ …, for two arrays of the same shape?
 // hint: s w has the shape (B, A), and the keys have the shape (B, T, A). Which shape must the query have so that it
 //   is added to all T keys? Softmax works along the last axis. So which axis must hold the T scores?
-// hint: Compute tanh of reshape(matmul(s, w), {rows, 1, width}) + keys. The matmul of this with v returns the scores,
-//   (B, T, 1). Reshape the scores to (B, 1, T) and apply softmax. The matmul of the weights with the states returns (B,
-//   1, H).
+// hint: Compute tanh of reshape(matmul(s, w), {rows, 1, width}) + keys. Multiply the result by v to get the scores,
+//   (B, T, 1). Reshape the scores to (B, 1, T) and apply softmax. Multiply the weights by the states to get (B, 1,
+//   H).
 //
 // wrong: You exchanged z and 1 − z. Set z = 1 in the formula. Which of n and h remains?
 // - return (one - z) * n + z * h;
 // + return z * n + (one - z) * h;
-// wrong: You apply the reset gate r to h before the product with U_n. In this GRU, r multiplies the sum h U_n + c,
+// wrong: You apply the reset gate r to h before the product with U_n. In this GRU, r multiplies the sum h U_n + c_n,
 //   after the product.
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value remembered = engine::matmul(r * h, cell.u_n) + cell.c;
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + remembered);
-// wrong: You apply the reset gate r only to h U_n. Multiply the sum h U_n + c by r.
+// wrong: You apply the reset gate r only to h U_n. Multiply the sum h U_n + c_n by r.
 // - const Value remembered = engine::matmul(h, cell.u_n) + cell.c;
 // - const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * remembered);
 // + const Value n = engine::tanh(engine::matmul(x, cell.w_n) + cell.b_n + r * engine::matmul(h, cell.u_n) + cell.c);
