@@ -134,7 +134,7 @@ class Book:
         self.page("guide/index.html", "guide_index.html", title="Guide", guide=maker.pages)
 
     def guide_entries(self, href, title, text):
-        for term, meaning in re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", text, re.M) if "glossary" in href else ():
+        for term, meaning in re.findall(r"^\| ([^|]+) \| ([^|]+) \|", text, re.M) if "glossary" in href else ():
             if term != "term":
                 self.entry(href, guide.anchor(term), title, term, meaning)
         pieces = re.split(r"^#{1,4} (.+)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), flags=re.M)

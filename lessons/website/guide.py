@@ -71,6 +71,7 @@ class Guide:
                 term = anchor(found[i + 2].content)
                 token.attrSet("id", f"{term}-2" if term in terms else term)  # a term with two meanings
                 terms.add(term)
+                found[i + 7].attrSet("class", "short")  # the number of the lesson
             for child in token.children or []:
                 if child.type == "link_open":
                     child.attrSet("href", self.href(child.attrGet("href")))
