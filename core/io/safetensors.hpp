@@ -1,6 +1,7 @@
-// Reads and writes the safetensors format: named tensors in one file, shared with other programs. A file has
-// eight bytes with the length of a JSON header (little-endian), the header {"name": {"dtype", "shape",
-// "data_offsets"}, …}, and the values. Format: https://github.com/huggingface/safetensors
+// Reads and writes safetensors files. The format, by Hugging Face, stores named tensors in one file that many
+// programs can read. A file has three parts: the length of the header (eight bytes, little-endian), the header, and
+// the values. The header is a JSON object that gives each tensor's name, dtype, shape and data_offsets: the begin
+// and the end of its values, in bytes after the header. Format: https://github.com/huggingface/safetensors
 #pragma once
 
 #include <cstddef>
@@ -17,31 +18,32 @@
 
 namespace tapestry {
 
-/// The contents of a safetensors file.
+/// The contents of a safetensors file. Reading a tensor of a type that is not listed here fails.
 struct SafeTensors {
-  State tensors;                                // F32 and F64; F16 and BF16 are converted to f32
+  State tensors;                                // F64 as f64; F32, F16 and BF16 as f32
   std::map<std::string, Indices> indices;       // I64, I32, I16, I8, U32, U16 and U8
-  std::map<std::string, std::string> metadata;  // "__metadata__"
+  std::map<std::string, std::string> metadata;  // the strings in the header's "__metadata__"
   std::string where;                            // the path, for error messages
 
-  /// at() returns the floating-point tensor of that name, indices_at() the integer tensor. Both throw Error with
-  /// the file and the first names in it if there is none.
+  /// Return the floating-point tensor (at) or the integer tensor (indices_at) with this name. If there is none, both
+  /// throw Error, which lists up to five names of this kind in the file.
   const Tensor& at(std::string_view name) const;
   const Indices& indices_at(std::string_view name) const;
 };
 
-/// Reads a file. Throws Error with the path and the location (the tensor's name, or a byte of the file) if the
-/// file is damaged. Checks the sizes in the header before it allocates memory for tensors.
+/// Reads a file. If the file cannot be read or is damaged, throws Error with the path and, for damage, the location:
+/// the tensor's name or the byte offset. Checks the sizes in the header before it allocates memory for tensors.
 SafeTensors read_safetensors(const std::filesystem::path& path);
 /// Reads a file from bytes in memory; error messages show `where` in place of the path.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where = "bytes in memory");
 
-/// File type of written numbers: each tensor's own dtype, or bf16 for all. bf16 has half the bytes of f32, its
-/// range, and two to three decimal digits (rounded to nearest, ties to even): for inference, not for training.
+/// The dtype in which write_safetensors() stores values: each tensor's own, or bf16 for all. A bf16 takes half the
+/// bytes of an f32 and has the same range, but only two to three decimal digits. That is enough for inference, but not
+/// for training. Values are rounded to nearest, ties to even.
 enum class Written { as_they_are, bf16 };
 
 /// Writes f32 and f64 tensors (views too) and metadata strings. Replaces the file atomically (write_file()).
-/// Equal contents give equal files. Throws Error for a tensor without values, for the reserved name
+/// The same contents always give the same bytes. Throws Error for a tensor without values, for the reserved name
 /// "__metadata__", and for names or strings that are not UTF-8 or contain a NUL.
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
                        const std::map<std::string, std::string>& metadata = {},

@@ -40,11 +40,12 @@ constexpr DType f64 = DType::f64;
 //     ε = 0.1    forward   (1.331 − 1) / ε = 3.31            central   (1.331 − 0.729) / 2ε = 3.01
 //     ε = 0.01   forward   3.0301                            central   3.0001
 //
-// When the step shrinks by a factor of 10, the error of the forward difference shrinks by about 10 and that of the
-// central difference by about 100. For x³ at x = 1, we can see why, because (1 ± ε)³ = 1 ± 3ε + 3ε² ± ε³. So the
-// forward difference is 3 + 3ε + ε², and the central difference is 3 + ε².
+// If the step is ten times smaller, the error of the forward difference is about ten times smaller, and that of the
+// central difference about a hundred times. For x³ at x = 1, we can see why, because (1 ± ε)³ = 1 ± 3ε + 3ε² ± ε³.
+// So the forward difference is 3 + 3ε + ε², and the central difference is 3 + ε².
 //
-// For other functions, the Taylor series gives the errors:
+// For other smooth functions, the Taylor series gives the errors. It writes f near x as a sum of powers of ε, with
+// the first, second and third derivatives f′, f″ and f‴ at x:
 //
 //     f(x ± ε) = f(x) ± f′(x) ε + ½ f″(x) ε² ± f‴(x) ε³ / 6 + …
 //
@@ -87,23 +88,25 @@ void differences(const kit::Options& options, kit::Report& report) {
       "high that a slightly wrong rule would look right. That is why we check rules in f64.");
 }
 
-// Why is the best step of a central difference in f64 near 6e-6? The error has two parts, and ε moves them in
+// In f64, the best step of a central difference is near 6e-6. Why? The error has two parts, and ε moves them in
 // opposite directions:
 //
 // - The truncation error is proportional to ε², so a smaller ε makes it smaller.
-// - The *rounding error* comes from the two values of f. Each value is rounded, so it is off by up to about u = 2e-16
-//   times its size. (The next double after 1 is 1 + u.) For tanh, this size is below 1. So the difference of the two
-//   values is off by up to about 2u. The formula divides by 2ε. So the rounding error is up to about u / ε, and a
-//   smaller ε makes it larger.
+// - The *rounding error* comes mainly from the two values of f. Each value is rounded, so its error is at most about
+//   u times its magnitude. Here u = 2e-16 is the *machine epsilon* of a double: the next double after 1 is 1 + u.
+//   For tanh, the magnitude is below 1, so the error of the difference is at most about 2u. The formula divides by
+//   2ε, which leaves at most about u / ε. A smaller ε makes this error larger. (The inputs x + ε and x − ε are
+//   rounded, too, which adds an error of the same order.)
 //
 // The sum of ε² and u / ε is smallest near the ε at which both are equal. There ε³ = u, so ε is the cube root of u,
 // about 6e-6. For a smaller ε, the rounding error dominates; for a larger ε, the truncation error does.
 //
-// For a forward difference, ε and u / ε are equal at the square root of u, about 1e-8. In f32, u is 1e-7, and the
-// cube root is about 5e-3.
+// The truncation error of a forward difference is proportional to ε. So for this difference, ε and u / ε must be
+// equal, and its best step is near the square root of u, about 1e-8. In f32, u is about 1e-7, so the best step of a
+// central difference is near the cube root of 1e-7, about 5e-3.
 //
-// At seed 1, the program prints these results for tanh at one fixed x. They are the same at every seed, because this
-// part uses no random numbers:
+// At seed 1 and at every other seed, the program prints these results for tanh at one fixed x (kPlace in
+// error_parts.hpp), because this part uses no random numbers:
 //
 //     central, f64           best at ε = 6e-06, error 7e-13
 //     forward, f64           best at ε = 2e-08, error 1e-08
@@ -114,10 +117,10 @@ void differences(const kit::Options& options, kit::Report& report) {
 // the next, so the difference at a single ε can be unusually accurate.
 //
 // At its left end, the curve for f32 is flat. There ε is so small that x + ε and x − ε are both rounded to x. So the
-// difference is 0, whatever ε is.
+// difference is 0, and its error is the derivative itself, for all of these ε.
 
 // ---- 2. The derivative rule of softmax --------------------------------------------------------------------
-// Softmax computes from a row of scores x a row of positive weights y that add up to 1:
+// Softmax turns a row of numbers x, the *scores*, into a row of positive numbers y that add up to 1:
 //
 //     y_i = e^{x_i} / S        S = Σ_k e^{x_k}
 //
@@ -143,7 +146,8 @@ void differences(const kit::Options& options, kit::Report& report) {
 //
 //     dx_j = Σ_i dy_i ∂y_i/∂x_j = y_j dy_j − y_j Σ_i dy_i y_i
 //
-// For all elements at once, with ⊙ for the product of two vectors element by element, the rule is:
+// For all elements at once, with ⊙ for the product of two vectors element by element, the rule is as follows. The
+// sum Σ runs over all elements of dy ⊙ y:
 //
 //     dx = y ⊙ (dy − Σ dy ⊙ y)
 //
@@ -153,9 +157,9 @@ void differences(const kit::Options& options, kit::Report& report) {
 // For dy = (8, 4), the sum Σ dy ⊙ y is 8 · 0.75 + 4 · 0.25 = 7. So dy − 7 is (1, −3), and dx is
 // (0.75 · 1, 0.25 · −3), which is (0.75, −0.75).
 //
-// In the library, op<"name">(…) defines an op. It takes the value of the op and one wrt(argument, rule) for each
-// argument. The name wrt means "with respect to". The rule is a lambda that receives dy. If the lambda has a second
-// parameter, it also receives y.
+// In the library, op<"name">(…) defines an op. It takes a CallSite (see below), the value of the op, and one
+// wrt(argument, rule) for each argument. The name wrt means "with respect to". The rule is a lambda that receives
+// dy. If the lambda has a second parameter, it also receives y.
 //
 // The code uses four more things:
 //
@@ -165,8 +169,8 @@ void differences(const kit::Options& options, kit::Report& report) {
 // - detach() returns x without its connection to the tape. So the library's rule for softmax does not run, and only
 //   our rule does.
 //
-// vjp(f, x, dy) and jacobian(f, x) call f and run the rules of its ops on a new tape. vjp() needs one backward pass,
-// and jacobian() needs one for each element of y.
+// vjp(f, x, dy) and jacobian(f, x) record f(x) on a new tape and then run the backward pass. vjp() needs one
+// backward pass, and jacobian() needs one for each element of y.
 
 Tensor our_softmax(const Tensor& x) {
   return op<"our_softmax">({}, softmax(x.detach(), -1), wrt(x, [](const Tensor& dy, const Tensor& y) {
@@ -185,9 +189,9 @@ void rule_of_softmax(kit::Report& report) {
 }
 
 // ---- 3. Checking an op with many outputs ------------------------------------------------------------------
-// A central difference estimates the derivative of one number, but softmax has many outputs. So we multiply the
-// outputs by fixed numbers c and add up the products: L = Σ c ⊙ f(x). The numbers c are called a *cotangent*. The
-// derivative of L with respect to output i is c_i. So c is the dy that the rule receives.
+// A central difference estimates the derivative of a function with one output, but softmax has many. So we multiply
+// each output by a fixed number and add up the products: L = Σ c ⊙ f(x). The tensor c of these numbers is called a
+// *cotangent*. The derivative of L with respect to output i is c_i. So c is the dy that the rule receives.
 //
 // Now there are two ways to compute ∂L/∂x, and the two results must agree:
 //
@@ -201,7 +205,8 @@ void rule_of_softmax(kit::Report& report) {
 // sign. The input x has three rows of five scores, and the softmax of each row is computed separately. We use ε =
 // 6e-6, the best step from part 1.
 
-/// Returns the largest difference between the rule and central differences, divided by the largest derivative.
+/// Returns the relative error of the rule: the largest absolute deviation from the central differences, divided by
+/// the largest absolute central difference.
 double check(const TensorFunction& f, const Tensor& x, const Tensor& cotangent) {
   constexpr double kEpsilon = 6e-6;
   const std::vector<double> rule = vjp(f, x, cotangent).to_vector();
@@ -234,7 +239,7 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
   report.answer(
       ones_in, 'c', largest < 1e-12 && error_of_broken > 1,
       "Each row of the softmax adds up to 1, so L is a constant and the right gradient is 0. The wrong rule "
-      "returns −0, which equals 0. That is why we use a random cotangent.");
+      "returns the negative of 0, which is also 0, up to rounding. That is why we use a random cotangent.");
   report.at_most("our_softmax: relative error of the rule", error_of_ours, 1e-7);
 }
 
@@ -243,17 +248,17 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
 //
 //     dx = y ⊙ (Σ dy ⊙ y − dy)
 //
-// With dy = 1, the bracket is 1 − 1 = 0, so the broken rule returns 0, too. Both rules return 0, so no comparison
-// with differences can tell them apart. That is why, by default, gradcheck() in part 4 rejects a gradient that is
-// zero everywhere.
+// With dy = 1, the term in parentheses is 1 − 1 = 0, so the broken rule returns 0, too (up to rounding). No
+// comparison with differences can tell the two rules apart. That is why, by default, gradcheck() in part 4 rejects a
+// gradient that is zero everywhere.
 //
 // A random cotangent weights the outputs differently, so L depends on x. Then the right gradient is not 0, and
 // neither is the wrong one. A gradient with the wrong sign is off by twice the right gradient, so the program prints
 // an error of 2.
 //
 // Why is one random cotangent enough? The right gradient is linear in c, and so are the rules that we check. If two
-// linear rules differ, their gradients agree only for the c in a subspace of smaller dimension. A random c is in this
-// subspace with probability 0.
+// linear rules differ, they agree only for special c. Like the points of a plane in space, these c form a *subspace*
+// of smaller dimension. A random c lies in it with probability 0.
 //
 // The check has two limits. It tests the rule at one input only. And it does not test whether the op computes the
 // right value, because the differences use the same op.
@@ -263,7 +268,8 @@ void cotangents(const Tensor& x, std::uint64_t seed, kit::Report& report) {
 // its report names the worst element and suggests a likely cause.
 //
 // The first of our three broken ops is broken_softmax from the previous section. Here are the other two,
-// broken_matmul and broken_mean. In each op, one rule is wrong. Which one, and what is the mistake?
+// broken_matmul and broken_mean. In each of them, one rule is wrong. Can you find the mistake? (right_matmul and
+// right_mean in experiment.cpp are the same ops with right rules. We check them, too.)
 
 Tensor broken_matmul(const Tensor& a, const Tensor& b) {
   return op<"broken_matmul">({}, matmul(a.detach(), b.detach()),
@@ -291,31 +297,30 @@ void three_bugs(const Tensor& x, std::uint64_t seed, kit::Report& report) {
                      gradcheck(broken_mean, x, strict));
   report.answer(
       factor, 'a', times_too_large(gradcheck(broken_mean, x, strict)) == 5,
-      "Each of five numbers contributes one fifth to their mean, but the rule does not divide by 5. In "
-      "broken_matmul, the rule of b returns the transpose of ∂b. The matrices are square, so all shapes still "
-      "fit, and the program doesn't crash.");
+      "Each of the five numbers contributes one fifth to the mean, but the rule does not divide by 5.");
 }
 
-// In broken_matmul, the rule of b returns dyᵀ a. The right gradient is the transpose of this product, aᵀ dy. If b
-// were not square, the backward pass would report an error, because the result would not have the shape of b.
+// In broken_matmul, the rule of b returns dyᵀ a. The right gradient is the transpose of this product, aᵀ dy. Here b
+// is square, so both have the same shape, and the program doesn't crash. If b were not square, the backward pass
+// would report an error, because the result would not have the shape of b.
 //
-// At seed 1, the report on broken_mean begins like this:
+// At seed 1, the report on broken_mean contains these two lines:
 //
 //     argument 0 (3,5) at [2, 4]: the rule gives -0.9014695253, differences give -0.1802939051 (ε = 6e-06)
 //       look at a factor: the rule gives 5 times the slope everywhere
 //
 // The indices start at 0. The first line names the worst element: [2, 4] is row 2, column 4 of x. The second line is
-// a hint that gradcheck() found by comparing all elements. In the hint, "slope" means the central difference. At
-// other seeds, the element and the numbers differ, but the hint is the same.
+// a hint: gradcheck() compared all elements and found the same factor everywhere. The "slope" is the derivative as
+// estimated by the central difference. At other seeds, the element and the numbers differ, but the hint is the same.
 
 // What to remember. If a rule agrees with central differences in f64 for a random cotangent, it is almost certainly
 // right at that input. A check with a badly chosen cotangent can miss a wrong rule. The best step balances the
 // truncation error and the rounding error. The rule of softmax is dx = y ⊙ (dy − Σ dy ⊙ y). Check every rule that you
 // derive before you train with it.
 //
-// Exercises: lessons/practise 2 (Derive two rules: x · tanh x and the shares of a row; Debug a rule that fails
-// gradcheck; Cotangents that hide a wrong rule; Softmax and its rule for your engine; Gradient checking for your
-// engine; Permute and stack for your engine).
+// Exercises: lessons/practise 2 (two rules: x · tanh x, and a row divided by its sum; debugging a rule that fails
+// gradcheck; cotangents that hide a wrong rule; softmax and its rule, gradient checking, permute and stack for your
+// engine).
 
 void lesson(const kit::Options& options, kit::Report& report) {
   const Tensor x = random_normal({3, 5}, options.seed, f64);

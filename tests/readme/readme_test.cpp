@@ -203,7 +203,9 @@ TEST_CASE("the pages hold the code that is tested, and no complete block that is
   }
   for (const auto& [block, times] : shown) {
     INFO(block);
-    CHECK(times == 1);
+    // The README shows the op, and core/ops/README.md explains it line by line.
+    CHECK(times ==
+          (block.find("Tensor softsign(const Tensor& x, CallSite at = {}) {") == block.npos ? 1 : 2));
     const bool complete = std::regex_search(block, std::regex(R"(\};?\s*$)"));
     if (complete) CHECK(std::count(tested.begin(), tested.end(), block) == 1);
   }

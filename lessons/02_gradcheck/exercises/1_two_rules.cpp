@@ -1,4 +1,4 @@
-// 2.1 two_rules: Derive two rules: x · tanh x and the shares of a row
+// 2.1 two_rules: Derive two rules: x · tanh x, and a row divided by its sum
 // derive, 20 minutes
 //
 // Write the derivative rules of two ops. A rule receives dy, the gradient of the loss with respect to y. The rule
