@@ -234,6 +234,26 @@ TEST_CASE("no sentence stands on two pages") {
   CHECK(said.size() > 200);
 }
 
+TEST_CASE("the glossary's terms are in alphabetical order, each once") {
+  std::istringstream lines(read(kTop / "lessons" / "glossary.md"));
+  std::string before;
+  int terms = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("| ", 0) != 0 || line.rfind("| term |", 0) == 0) continue;
+    std::string term;  // in lower case, without punctuation
+    for (const char c : line.substr(2, line.find(" |", 2) - 2)) {
+      if (c == ' ' || c == '-' || c == '_') term += ' ';
+      if (std::isalnum(static_cast<unsigned char>(c)))
+        term += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+    INFO(before << " and " << term);
+    CHECK(before < term);
+    before = term;
+    ++terms;
+  }
+  CHECK(terms > 150);
+}
+
 TEST_CASE("what a page links to exists, file and heading, and no lesson is left out") {
   const std::regex link(R"(\]\(([^)\s]+)\))");
   int links = 0;

@@ -5,7 +5,7 @@
 // returns the gradient of the loss with respect to x. The shapes of x, y and dy are all (B, n).
 //
 //     y = x ⊙ tanh x                                 element by element
-//     y_i = x_i / Σ_k x_k                            the shares of a row of positive numbers
+//     y_i = x_i / Σ_k x_k                            the share of each number in its row's sum, for positive numbers
 //
 // Use plain ops: tanh, + − * /, sum(…, {-1}, Keep::yes). The two ops that use your rules are at the end of the code.
 // The judge checks them with gradcheck.
