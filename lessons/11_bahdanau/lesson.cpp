@@ -42,9 +42,9 @@ constexpr DType f64 = DType::f64;
 // with scores made of dot products.)
 //
 // The tanh is necessary. Without it, score_j would be v · W_q s + v · W_k h_j. The first term is the same for every
-// j, and adding the same number to all scores does not change a softmax. So the weights would not depend on the query
-// s at all. With the tanh, the score is no longer a sum of a term for s and a term for h_j. So another query can give
-// another order of the scores.
+// j, and adding the same number to all scores does not change a softmax. So the weights would not depend on the
+// query s at all. With the tanh, the score is no longer a sum of a term for s and a term for h_j, and another query
+// can give another order of the scores.
 //
 // For an example by hand, let U = 2, and let W_q and W_k be identity matrices. The query s, the vector v and two
 // states are:

@@ -6,7 +6,7 @@
 // If all scores of a row are −∞ (for a query that may not attend to any key), return zeros for this row.
 //
 // Write the forward pass and the rule. The rule receives g, the gradient of the loss L with respect to y, and returns
-// ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j. The chapter derives this rule for one row. In your code, each row along the last axis is
+// ∂L/∂s_j = Σ_l g_l ∂y_l/∂s_j. The lesson derives this rule for one row. In your code, each row along the last axis is
 // a separate softmax, whatever the number of axes before it.
 #include "engine/matmul.hpp"
 #include "lessons/grader/answer.hpp"
