@@ -1,4 +1,4 @@
-// Programs of the pages that have a score or an attention of their own in a language model.
+// Programs of the pages that have a score, a normaliser, a mask or an attention of their own in a model.
 #include "tests/catch.hpp"
 
 #define main own_attention  // called below
@@ -44,6 +44,61 @@ int main() {
 #undef main
 
 TEST_CASE("the README's language model with a score of one's own learns") { CHECK(own_attention() == 0); }
+
+#define main own_normaliser  // called below
+
+// README
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "core/core.hpp"
+#include "nn/transformer/transformer.hpp"
+
+using namespace tapestry;
+
+// α_ij = sigmoid(s_ij − log n) (Ramapuram et al. 2024). Here n is a fixed number: with a cache, scores.size(-1) grows.
+Normaliser sigmoid_with_bias(Size n) {
+  const double bias = -std::log(static_cast<double>(n));
+  return [bias](const Tensor& scores, const Mask& mask) { return sigmoid_weights(scores + bias, mask); };
+}
+
+// Query i may attend to key j if i − j is 0 or a power of two. The last query is at the position of the last key.
+Mask powers_of_two(Size queries, Size keys) {
+  return Mask::from(queries, keys, [first = keys - queries](Size i, Size j) {
+    const Size distance = i + first - j;
+    return distance >= 0 && (distance & (distance - 1)) == 0;
+  });
+}
+
+int main() {
+  constexpr Size kWords = 9, kWidth = 8;
+  TransformerBlock block({.width = kWidth, .heads = 2, .normalise = sigmoid_with_bias(kWords)},
+                         {.causal = true});
+  block.initialise(1, DType::f64);
+  const Tensor x = random_normal({2, kWords, kWidth}, 2, DType::f64);
+  const Mask mask = powers_of_two(kWords, kWords);
+  const auto check = gradcheck([&](const Tensor& in) { return block(in, mask); }, x, block.parameters());
+  std::printf("%s", check.report().c_str());
+
+  const Tensor whole = block(x, mask);
+  KeyValueCache cache(kWords);  // the same words, one at a time
+  double largest = 0;
+  for (Size t = 0; t < kWords; ++t) {
+    const Tensor y = block(slice(x, 1, t, t + 1), cache, nullptr, powers_of_two(1, t + 1));
+    largest = std::max(largest, max(abs(y - slice(whole, 1, t, t + 1))).item());
+  }
+  return check.ok() && largest < 1e-12 ? 0 : 1;
+}
+// end
+#undef main
+
+TEST_CASE("the page's normaliser and mask pass their gradient check, and work with a cache") {
+  CHECK(own_normaliser() == 0);
+  CHECK(powers_of_two(9, 9).to_vector()[8 * 9 + 4]);
+  CHECK_FALSE(powers_of_two(9, 9).to_vector()[8 * 9 + 5]);
+  CHECK_FALSE(powers_of_two(9, 9).to_vector()[4 * 9 + 8]);
+}
 
 // README
 struct Differential : SelfAttention {
