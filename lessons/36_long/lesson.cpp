@@ -1,13 +1,13 @@
 // 36 long: what breaks beyond the trained length, and what does not
 //
 // 20 minutes to read, a minute to run. Needs lessons 17 (rotary positions), 20 (GPT) and 13 (windows). Afterwards
-// you can say which rotary angles are new to a model in a long text. You can change the frequencies with
+// you can say which rotary angles of a long text a model has never seen. You can change the frequencies with
 // interpolation, NTK scaling and YaRN, and measure the loss with each of them before and after a short fine-tuning.
 // You can also use a sliding window for texts of any length.
 //
-// A language model is trained on texts of some length. Nothing in rotary attention stops it from reading longer
-// texts: the formula takes any position. Does the model still predict well there? And if it does not, what is the
-// cheapest repair?
+// A language model is trained on texts of a limited length. Nothing in rotary attention stops it from reading longer
+// texts: the formula takes any position. Does the model still predict well in longer texts? If not, what is the
+// cheapest way to extend its context?
 
 #include <fmt/format.h>
 
@@ -34,38 +34,40 @@ namespace {
 // ---- 1. Rotary pairs that never complete a turn -----------------------------------------------------------
 // Rotary positions (lesson 17) rotate each pair of components of a query or key at position p by the angle p θ_i. The
 // score of a query at p and a key at j then depends on their distance p − j, and not on p and j separately: pair i
-// contributes a cosine and a sine of (p − j) θ_i. We call θ_i, in radians per position, the *frequency* of the pair.
-// Our heads have 16 components, so there are eight pairs. With the usual base, θ_i = 10000^{−i/8}. One full turn
-// takes 2π / θ_i positions, the *wavelength*:
+// contributes a cos((p − j) θ_i) + b sin((p − j) θ_i), where a and b depend on the components of the query and the
+// key before the rotation. We call θ_i, in radians per position, the *frequency* of the pair. Our heads have 16
+// components, so there are eight pairs. With the usual base, θ_i = 10000^{−i/8}. One full turn takes 2π / θ_i
+// positions, the *wavelength*:
 //
 //     pair                0       1       2       3       4        5       6        7
 //     θ_i                 1    0.32     0.1   0.032    0.01   0.0032   0.001   0.0003
 //     wavelength        6.3    19.9    62.8   198.7   628.3    1,987   6,283   19,869
 //
 // We train on texts of 64 characters. Pairs 0 to 2 complete a turn within 64 positions, so the model has seen all
-// their angles. The other pairs never complete one. For example, pair 3 turns by at most 63 · 0.032 = 1.99 radians,
-// about a third of a turn. At the distance 150 it is at 4.74 radians. There its cosine and sine have values that the
-// model has never seen together, and no weight was ever trained for them.
+// their angles. The other pairs never complete one. For example, pair 3 turns by at most 63 θ_3 = 1.99 radians,
+// about a third of a turn. At the distance 150, its angle is 150 θ_3 = 4.74 radians. The model never saw this
+// combination of cosine and sine in training, so its weights were never adjusted to it.
 //
-// All published repairs change the frequencies, so that a text s times as long needs no new angles. Ours has
-// s = 512 / 64 = 8:
+// Many methods change the frequencies, so that a text s times as long needs few or no new angles. We use
+// s = 512 / 64 = 8. These three methods are widely used:
 //
 //     interpolation    θ_i / s for every pair (Chen et al. 2023)
 //     NTK              base · s^{w/(w−2)} in place of base, for w components. θ_0 is unchanged, the smallest
-//                      frequency is divided by s, and the others by something in between ("NTK-aware", after the
-//                      neural tangent kernel; bloc97 2023)
+//                      frequency is divided by s, and the others by a factor between 1 and s ("NTK-aware",
+//                      after the neural tangent kernel; bloc97 2023)
 //     YaRN             "yet another RoPE extension" (Peng et al. 2023). Pairs with many turns in the trained length
-//                      keep θ_i. Pairs with few turns get θ_i / s. Between two numbers of turns, a *ramp* mixes both.
-//                      Queries and keys are also multiplied by 0.1 ln s + 1, which nn/ does as well
+//                      keep θ_i. Pairs with few turns get θ_i / s. In between, a *ramp* interpolates between θ_i and
+//                      θ_i / s, linearly in the number of turns. Queries and keys are also multiplied by
+//                      0.1 ln s + 1, which sharpens the softmax. RotaryPositions in nn/ does this
 //
-// Interpolation has a price. Two neighbours were 1 radian apart in pair 0, and now they are 1/8 radian apart. So the
-// distances to the nearest characters, which matter most, all look different from those in training. NTK and YaRN
-// keep the fast pairs, which measure these short distances. NTK has a price, too: it divides only the frequency of
-// the slowest pair by 8. It divides that of pair 3 by 2.4. So beyond 2.4 times the trained length, the angles of pair
-// 3 are new.
+// Interpolation has a price. In pair 0, neighbouring positions differed by 1 radian in training, and now they differ
+// by 1/8 radian. So the angles for the nearest characters, which matter most, all differ from those in training. YaRN
+// can keep the frequencies of the fast pairs, which measure these short distances, and NTK changes them little. NTK
+// has a price, too: only the slowest frequency is divided by 8. The frequency of pair 3 is divided by only 2.4. So
+// beyond 2.4 times the trained length, the angles of pair 3 are new.
 
-/// Frequencies of all pairs of a head after scaling by `s`. YaRN keeps pairs with `fast` turns or more in the trained
-/// length and divides those with `slow` turns or fewer.
+/// Frequencies of all pairs of a head after scaling by `s`. YaRN keeps the frequencies of pairs with `fast` turns or
+/// more in the trained length, and divides those of pairs with `slow` turns or fewer by `s`.
 std::vector<double> frequencies_by_hand(RotaryScaling scaling, double s, double slow, double fast) {
   constexpr double kPairs = kHeadWidth / 2;
   const double base = scaling == RotaryScaling::ntk ? 10000 * std::pow(s, kPairs / (kPairs - 1)) : 10000;
@@ -131,15 +133,15 @@ void waves(kit::Report& report) {
   report.check("the frequencies by hand equal those of nn/, for each scaling", farthest < 1e-12);
   report.answer(
       turns, 'c', complete == 3,
-      "Their wavelengths are 6.3, 19.9 and 62.8 characters. The wavelengths of the others are longer "
-      "than the text.");
+      "Pairs 0, 1 and 2 do: their wavelengths are 6.3, 19.9 and 62.8 characters. The wavelengths of the "
+      "other pairs are longer than the text.");
 }
 
 // ---- 2. Train at 64, test at 512 --------------------------------------------------------------------------
 // The model is a small GPT from lesson 20 with rotary positions: two blocks of width 64. It is trained on the
-// characters of this course's text, in excerpts of 64 characters. (The code calls an excerpt a window. Do not confuse
-// it with the sliding window of section 4.) For the tests, we keep the end of the text. There the excerpts have 512
-// characters, and we measure the loss at each position.
+// characters of this course's text, in excerpts of 64 characters. (The code calls an excerpt a window. The
+// sliding window of section 4 is something else.) We hold out the end of the text as the test set. Its excerpts have
+// 512 characters, and we measure the loss at each position.
 
 struct Plan {
   Size steps, batch, length;  ///< training steps, windows per step, characters per window
@@ -169,12 +171,12 @@ void train(LanguageModel& model, const Ids& text, const Plan& plan) {
   progress.finish();
 }
 
-// Rotary positions have no weights. So we can load the same trained weights into a model with other frequencies, or
-// with a sliding window, without any training.
+// Rotary positions and sliding windows have no learned parameters. So we can load the same trained parameters into a
+// model with other frequencies, or with a sliding window, without further training.
 
 using Model = std::unique_ptr<LanguageModel>;
 
-/// Returns a model that reads with `method` and has the weights of `trained`.
+/// Returns a model that applies `method` and has the parameters of `trained`.
 Model with_method(const Method& method, const LanguageModel& trained) {
   auto model = std::make_unique<LanguageModel>(model_options(method, trained.output.weight.size(0)));
   model->load_state(trained.state());
@@ -213,7 +215,7 @@ std::vector<Curve> read_longer(const LanguageModel& trained, const kit::Windows&
   return curves;
 }
 
-// At seed 1, these are the losses at four ranges of positions:
+// At seed 1, these are the mean losses in nats over four ranges of positions:
 //
 //                                  32-64    64-128   128-256   256-512
 //     as it is                     1.385     1.805     3.563     4.000
@@ -222,22 +224,24 @@ std::vector<Curve> read_longer(const LanguageModel& trained, const kit::Windows&
 //     YaRN by 8, ramp 1 to 32      3.691     3.720     3.743     3.740
 //     YaRN by 8, ramp 1/2 to 4     2.205     2.277     2.364     2.438
 //
-// Begin with the first row, the model as it is. The positions 32 to 64 are within the trained length. Soon after 64
-// the loss grows, and from 128 on it is far larger. There the slow pairs reach angles that no training text had.
+// Begin with the first row, without scaling. The positions 32 to 64 are within the trained length. Beyond 64 the loss
+// grows, and from 128 on it is far larger: at distances of 64 or more, the slow pairs reach angles that no training
+// text had.
 //
 // With NTK scaling, the loss is slightly larger at 32 to 64 and still small at 64 to 128. But at 256 to 512 it is
-// large, although the factor is 8: the angles of pair 3 are new there, as we saw.
+// large, although the factor 8 = 512 / 64 was chosen for this length: the angles of pair 3 are new beyond 2.4 times
+// the trained length.
 //
 // With interpolation and YaRN, the slow pairs reach no new angle, and yet the loss is large at every position, even
-// within 64. The reason is that the distances now look different from those in training. YaRN with a ramp from 1 to
-// 32 turns hardly differs from interpolation in our model. The fastest pair makes only 10 turns in 64 characters, so
-// no pair keeps its frequency. That is why we also try a ramp from ½ to 4 turns. It keeps pair 0 and gives a smaller
+// within 64. The reason is that each distance now has other angles than in training. In our model, YaRN with a ramp
+// from 1 to 32 turns hardly differs from interpolation: even the fastest pair makes only 10 turns in 64 characters,
+// so no pair keeps its frequency. We therefore also try a ramp from ½ to 4 turns. It keeps pair 0 and gives a smaller
 // loss, but this loss is still large.
 
 // ---- 3. A few steps at the long length --------------------------------------------------------------------
-// The authors of interpolation and YaRN do not use them without training. They *fine-tune* the model: they train it
-// for a few more steps, on long texts. We do the same with four of the methods. Each step takes four excerpts of 512
-// characters. We measure the loss after 25 steps, and again after 75 more.
+// The authors of interpolation and YaRN report their best results after *fine-tuning*: they train the model for a few
+// more steps, on long texts. We do this with three methods, and with the model without scaling. Each step takes four
+// excerpts of 512 characters. We measure the loss after 25 steps, and again after 75 more.
 
 struct Tuned {
   Curve after_25, after_100;
@@ -258,8 +262,9 @@ void tune_at_512(const LanguageModel& trained, double near, const Ids& text, con
                  const kit::Options& options, kit::Report& report) {
   const kit::Question shortest = report.ask(
       "25 steps",
-      "Each method is fine-tuned for 25 steps at 512 characters. Which one has the smallest loss then?",
-      {"the model as it is, because all its angles stay as they were", "interpolation by 8",
+      "Each method is fine-tuned for 25 steps at 512 characters. Which of these three then has the smallest "
+      "loss at positions 256 to 512?",
+      {"the model as it is, because the angles of trained distances stay the same", "interpolation by 8",
        "YaRN with a ramp from 1/2 to 4 turns"});
   std::vector<Curve> curves, drawn;
   std::vector<Tuned> tuned;
@@ -283,10 +288,9 @@ void tune_at_512(const LanguageModel& trained, double near, const Ids& text, con
                   "nats");
   report.at_least("NTK, 25 steps: loss at 256-512 minus loss at 128-256", early(2) - tuned[2].after_25.in(2),
                   0.2, "nats");
-  report.answer(
-      shortest, 'c', early(3) < std::min({early(0), early(1), early(2)}),
-      "YaRN keeps the fast pairs and gives the slow ones no new angles. So the model has little to learn "
-      "again.");
+  report.answer(shortest, 'c', early(3) < std::min({early(0), early(1), early(2)}),
+                "YaRN keeps the fast pairs and gives the slow ones no new angles. So the model has little to "
+                "relearn.");
 }
 
 // At seed 1, these are the losses after the fine-tuning:
@@ -301,28 +305,30 @@ void tune_at_512(const LanguageModel& trained, double near, const Ids& text, con
 //     YaRN by 8, ramp 1/2 to 4, 25 steps      1.498     1.561     1.628     1.603
 //     YaRN by 8, ramp 1/2 to 4, 100 steps     1.398     1.486     1.561     1.521
 //
-// With YaRN, 25 steps are enough: the loss at every position is near the loss that the model had within 64. Without
-// scaling, the model needs more steps to learn the new angles, and after 100 steps its loss is still larger.
-// Interpolation changed every distance, so its model has the most to learn again. With NTK scaling, the loss up to
-// position 256 is small after 25 steps. Beyond 256, the model needs more steps.
+// With YaRN, 25 steps are enough: in all four ranges, the loss is between 1.498 and 1.628. Before the fine-tuning,
+// the loss within the trained length was 1.385. Without scaling, the model needs more steps to learn the new angles,
+// and after 100 steps its loss is still larger. Interpolation changed the angles of every distance, so the model has
+// the most to relearn. With NTK scaling, the loss up to position 256 is small after 25 steps. Beyond 256, the model
+// needs more steps.
 //
-// The loss of the model as it is falls, too, and comes closer to that of YaRN. So in this experiment, scaling saves
-// training steps. We do not see a loss that only scaling can reach.
+// Without scaling, the loss falls too, and comes closer to that of YaRN. So in this experiment, scaling saves
+// training steps. The experiment does not show that scaling reaches a lower loss in the end.
 
 // ---- 4. A sliding window, with and without a sink ---------------------------------------------------------
-// Another repair does not change the frequencies. It masks the keys that are too far away: each query attends only to
-// the last 64 keys, its own included. This is a *sliding window* (Beltagy et al. 2020). Then no distance is above 63,
-// and no angle is new. A cache needs only the last 64 keys and values, however long the text is.
+// Another method leaves the frequencies unchanged. It masks the keys that are too far away: each query attends only
+// to the last 64 keys, including its own. This is a *sliding window* (Beltagy et al. 2020). Then no distance is above
+// 63, and no angle is new. A cache needs only the last 64 keys and values, however long the text is.
 //
-// Xiao et al. (2023) report that large models fail with a plain window. When a head has no use for the other keys, it
-// gives much weight to the first tokens, whatever they are. Such a token is an *attention sink*, and a window hides
-// it. In their experiments, the loss is good if a few first tokens stay visible in addition to the window. This is
-// the rule for a window, with or without sinks:
+// Xiao et al. (2023) report that large models fail with a plain window. The weights of a query sum to 1, so a head
+// that needs none of the keys must still put its weight somewhere. Large models learn to put it on the first tokens,
+// whatever they are. Such a token is an *attention sink*, and a window hides it. In their experiments, the loss stays
+// low if the first few tokens remain visible in addition to the window. This is the rule for a window, with or
+// without sinks:
 
 /// Returns true if query i sees key j.
 bool visible(Size i, Size j, Size window, Size sinks) { return j <= i && (i - j < window || j < sinks); }
 
-// In our program, a first token that stays visible keeps its true position. So its distance from the query grows, up
+// In our program, a sink keeps its true position. So its distance from the query grows, up
 // to 511. (Xiao et al. count the positions within the cache instead, so the distance stays small. We do not try that
 // here.)
 
@@ -334,8 +340,8 @@ void windows(const LanguageModel& trained, const Curve& plain, const kit::Window
                                        {.name = "window of 32 keys", .window = 32}};
   const kit::Question sink =
       report.ask("one sink",
-                 "Our model reads 512 characters with 63 recent keys and the first one. Is its loss smaller "
-                 "than with 64 recent keys?",
+                 "Our model reads 512 characters. Each query sees the last 63 keys and the first key of the "
+                 "text. Is the loss smaller than with the last 64 keys alone?",
                  {"yes, the first token is an attention sink", "no, it is larger",
                   "the two losses differ by less than 0.01"});
   const Mask by_hand = Mask::from(kLong, kLong, [](Size i, Size j) { return visible(i, j, 63, 1); });
@@ -363,8 +369,8 @@ void windows(const LanguageModel& trained, const Curve& plain, const kit::Window
                  curves[4].in(3) - curves[1].in(3), 0.05, "nats");
   report.answer(
       sink, 'b', harm > 0.01,
-      "The small model has no attention sink. It gives the first token some weight at distances that it "
-      "has never seen, and the weight is taken from useful keys.");
+      "The small model has no attention sink. At distances that the model has never seen, the first "
+      "token still gets some weight, and the useful keys lose this weight.");
 }
 
 // At seed 1, the losses with windows are:
@@ -376,8 +382,8 @@ void windows(const LanguageModel& trained, const Curve& plain, const kit::Window
 //     window of 60 keys and 4 sinks    1.385     1.657     1.850     1.823
 //     window of 32 keys                1.384     1.475     1.519     1.495
 //
-// With the window, the loss is small at every position, without any training. (It differs a little from column to
-// column, because each range of positions has other characters.) With sinks, the loss is larger. The reason is not
+// With the window, the loss is small at every position, without fine-tuning. (It differs a little between the
+// columns, because each range contains different characters.) With sinks, the loss is larger. The reason is not
 // that fewer recent keys are visible: even with 32 recent keys, the loss is about as small as with 64.
 
 // ---- 5. The weight of the first token ---------------------------------------------------------------------
@@ -408,17 +414,19 @@ void first_token(const LanguageModel& trained, const kit::Windows& tests, const 
 //     as it is, at 256-512         0.0036     0.0014
 //     with a sink, at 256-512      0.0228     0.0691
 //
-// A query at the positions 32 to 64 sees about 48 keys, so an average key has the weight 1/48. The first token gets
-// much less. So our small model has no attention sink. With a visible first token, the distance at 256-512 is at
-// least 256, which never occurred in training, and so the angles are new. The weight of the first token there is
-// several times as large as at 32-64. The model has not learned to use this token, so its value can only disturb the
-// result. A window without sinks avoids this.
+// A query at the positions 32 to 64 sees 48 keys on average, so an average key has the weight 1/48, about 2 %. The
+// first token gets less than a third of one percent. So our small model has no attention sink. If the first token
+// stays visible, its distance from a query at 256-512 is at least 256. Such a distance never occurred in
+// training, so its angles are new. There the first token gets many times the weight that it has at 32-64: about 8
+// times in layer 1 and about 70 times in layer 2. The model has not learned to use this token, so its value can only
+// disturb the result. A window without sinks avoids this.
 //
 // What to remember. Rotary attention accepts any position, but a pair that never completed a turn in training has new
-// angles in a longer text. Without training, NTK scaling helps up to about twice the trained length. Interpolation
-// and YaRN need fine-tuning, and YaRN needs few steps of it. With a sliding window of the trained length, no distance
-// is new, and the loss stays small at every length. But information from farther away arrives only through several
-// blocks, one window at a time. A sink did not help our model, which has learned none.
+// angles in a longer text. Without fine-tuning, NTK scaling works well up to about twice the trained length, and
+// still helps beyond it. Interpolation and YaRN need fine-tuning; for YaRN, a few steps are enough. With a sliding
+// window of the trained length, no distance is new, and the loss stays small at every length. But information from
+// farther away arrives only through several blocks, one window at a time. Sinks did not help our model, which has not
+// learned to use one.
 //
 // Exercises: lessons/practise 36 (the base of NTK scaling; YaRN's frequencies; a mistake in a cache with a window;
 // turns of the rotary pairs; a cache of 16 keys that reaches everything).
