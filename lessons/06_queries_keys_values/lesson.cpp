@@ -1,13 +1,13 @@
 // 06 queries_keys_values: turn each vector into a query, a key and a value
 //
-// 18 minutes to read, 5 seconds to run. Needs lesson 05: weights are the softmax of scores, and attention is the
-// average of the values with these weights. Afterwards you can compute attention with pencil and paper, write an
-// attention layer from matrix products and a softmax, and say what each of its matrices is for.
+// 18 minutes to read, 5 seconds to run. Needs lesson 05: the softmax turns scores into weights, and attention is the
+// weighted average of the values. Afterwards you can compute attention by hand, write an attention layer from matrix
+// products and a softmax, and say what each of its matrices is for.
 //
 // In lesson 05, queries and keys were places on the same line, so we could compare them directly. What if they are of
-// different kinds? Imagine that you look for a book. You ask with a few words: the query. Each book has a title: the
-// key. You take the text of a book home: the value. Your words are seldom equal to the title, so somebody must match
-// the two. Which part of a network does this matching?
+// different kinds? Imagine that you are looking for a book. You search with a few words: the query. Each book has a
+// title: the key. Once you have found the book, you read its text: the value. Your words seldom match a title
+// exactly, so something must compare the two. Which part of a network makes this comparison possible?
 
 #include <fmt/format.h>
 
@@ -23,7 +23,8 @@
 
 using namespace tapestry;
 using namespace tapestry::lesson06;
-using kit::largest;  // the largest absolute value of a tensor; for a difference, 0 means that all bits agree
+using kit::
+    largest;  // the largest absolute value of a tensor; for a difference, 0 means that all values are equal
 
 namespace {
 constexpr DType f64 = DType::f64;
@@ -43,8 +44,8 @@ constexpr DType f64 = DType::f64;
 //     q  = (2, 0)     k₁ = (1, 0)   v₁ = (10, 0)         q·k₁ / √2 = 2 / 1.414 = 1.414
 //                     k₂ = (0, 1)   v₂ = (0, 10)         q·k₂ / √2 = 0
 //
-// e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. The answer to the query is
-// the context, 0.804 v₁ + 0.196 v₂ = (8.04, 1.96).
+// e^1.414 is 4.112 and e^0 is 1, so the weights are 4.112 / 5.112 = 0.804 and 0.196. The weighted average
+// of the values is called the *context* of the query: 0.804 v₁ + 0.196 v₂ = (8.04, 1.96).
 //
 // Attention consists of these three steps only: scores, softmax, weighted average. For queries q_i and keys k_j, the
 // formula is:
@@ -93,10 +94,10 @@ void two_words(kit::Report& report) {
 // Now four words attend to one another. Each of them has a query, a key and a value, so there is a 4 × 4 table of
 // scores. Row i contains the scores of the query of word i with the keys of all words, including word i itself.
 //
-// All numbers in X and in the matrices are 0, 1 or 2, so you can check the scores with a pencil. For example, word 1
+// All numbers in X and in the matrices are 0, 1 or 2, so you can check the scores by hand. For example, word 1
 // is (1, 0, 0). Its query is the first column of W_Q, (2, 0, 2), and its key is the first column of W_K, (2, 2, 2).
-// Their dot product is 8, and the first score is 8 / √3. The context `expected` was computed by another program and
-// is stored in experiment.cpp.
+// Their dot product is 8, and the first score is 8 / √3. The context `expected` comes from an independent
+// implementation; experiment.cpp stores it.
 
 void four_words(kit::Report& report) {
   const auto [x, w_q, w_k, w_v, expected] = known_words();
@@ -120,12 +121,12 @@ void four_words(kit::Report& report) {
   report.answer(
       exchanged, 'b', largest(after.scores - transpose(result.scores)) < 1e-12,
       "The new score of query 1 and key 2 is (W_K x₁) · (W_Q x₂) / √3, the old score of query 2 and key 1. "
-      "The old table was not symmetric, so exchanging the roles matters. Queries and keys have different roles.");
+      "The old table was not symmetric, so queries and keys have different roles.");
 }
 
 // ---- 2. A soft dictionary ---------------------------------------------------------------------------------
 // A dictionary in a program, such as std::map, either finds a key or fails. Attention is a *soft* dictionary: it
-// gives each key a weight, and returns the average of the values with these weights.
+// gives each key a weight, and returns the weighted average of the values.
 //
 // Suppose that a model translates "I love you" into "je t' aime". Each French word has a query, and each English word
 // has a key. Each row of the table contains the weights of one query. French puts "you" (t') before the verb:
@@ -139,7 +140,7 @@ void four_words(kit::Report& report) {
 // are called *one-hot*. Then the score q·k_j is element j of q.
 //
 // Let the elements of q be the logarithms of the weights that we want, log α_j. The α_j add up to 1, so the softmax
-// is e^{log α_j} / Σ_l e^{log α_l} = α_j / Σ_l α_l = α_j. So this query gets exactly the weights α_j.
+// is e^{log α_j} / Σ_l e^{log α_l} = α_j / Σ_l α_l = α_j. The query therefore gets exactly the weights α_j.
 //
 // In other words, a score is the *logarithm of a weight*. If we add the same constant to all scores of a row, the
 // weights stay the same. So the score is the logarithm only up to a constant for each row.
@@ -154,14 +155,14 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 3. Learning a hidden rotation ------------------------------------------------------------------------
-// Now a model must learn how queries match keys. A question has sixteen keys. Each is a vector of eight numbers in a
-// random direction, and all have the same norm. Each key has a value, which represents one of ten symbols. The query
-// is R k, where k is one of the keys and R is a rotation in all eight dimensions. R is the same in all questions. The
-// model must name the symbol that belongs to k.
+// Now a model must learn how queries match keys. Each training example has sixteen keys. A key is a vector of eight
+// numbers with a random direction, and all keys have the same norm. Each key has a value, which represents one of ten
+// symbols. The query is R k, where k is one of the keys and R is a fixed 8 × 8 rotation matrix, the same in all
+// examples. The model must predict the symbol that belongs to k.
 //
-// The context has ten numbers, which are used as the logits of the ten symbols. The loss is the cross-entropy of
-// lesson 03. So in training, the model is given the right symbol. It is never given R, nor told which key is k. In
-// experiment.hpp, the class Retriever implements attend() with the layers of nn/.
+// W_V maps each value to ten numbers, so the context has ten numbers too. They are the logits of the ten symbols. The
+// loss is the cross-entropy of lesson 03. So the correct symbol is the only supervision. The model never sees R, and
+// it is never told which key is k. In experiment.hpp, the class Retriever implements attend() with the layers of nn/.
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
   Retriever retriever(4, 3, 5, Projected::both);
@@ -178,9 +179,9 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   const kit::Question without = report.ask(
       "only W_V is learned",
       "We train three models. The first learns W_V alone, the second W_Q and W_V, and the third all three "
-      "matrices. In the first model, queries and keys are compared unchanged, and they seldom match. How often "
-      "does the first model name the right one of the ten symbols?",
-      {"one time in sixteen", "one time in ten", "clearly more often than one time in ten"});
+      "matrices. The first model compares queries and keys directly, so the right key seldom gets the largest "
+      "weight. How often does this model predict the correct one of the ten symbols?",
+      {"1 time in 16", "1 time in 10", "clearly more often than 1 time in 10"});
   const kit::Question one = report.ask(
       "W_K left out",
       "The second model has no W_K. Does it name the right symbol clearly less often than the third?",
@@ -193,11 +194,12 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "them. The query's key is drawn at random, so the symbol that most keys share is the likeliest answer.");
   report.answer(
       one, 'b', w_q_and_w_v.answers >= 99,
-      "Attention layers still have W_K: two matrices can project queries and keys of different widths to one width.");
+      "Attention layers still have W_K: two matrices can project queries and keys to a smaller width d than their "
+      "own.");
 
-  // A score depends on the two matrices only through their product: (W_Q q) · (W_K k_j) = qᵀ (W_Qᵀ W_K) k_j. Suppose
-  // that the product is R, and that q = R k. Then the score of key j is (R k) · (R k_j). A rotation changes no dot
-  // product, so this score is k · k_j. All keys have the same norm, so k itself has the largest score.
+  // We compare two matrices by their *cosine similarity*: the sum of the products of corresponding elements, divided
+  // by the product of the two norms. It is 1 if the matrices are equal up to a positive factor, and near 0 if they are
+  // unrelated.
   const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
   const kit::Question where = report.ask("where R went", "Which matrix is similar to R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, but neither of the two alone"});
@@ -208,6 +210,9 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "If we multiply both matrices by any rotation S, their product stays the same: (S W_Q)ᵀ (S W_K) = "
       "W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. All of these pairs have the same loss, so training has no reason to prefer one "
       "of them.");
+  // A score depends on the two matrices only through their product: (W_Q q) · (W_K k_j) = qᵀ (W_Qᵀ W_K) k_j. Suppose
+  // that the product is R, and that q = R k. Then the score of key j is (R k) · (R k_j). A rotation changes no dot
+  // product, so this score is k · k_j. All keys have the same norm, so k itself has the largest score.
   draw(product, rotation, options);
 }
 
@@ -218,13 +223,10 @@ void retrieval(const kit::Options& options, kit::Report& report) {
 //     W_Q and W_V                100.0 %                                                     100.0 %
 //     W_Q, W_K and W_V           100.0 %                                                     100.0 %
 //
-// We compare matrices by their *cosine similarity*: the sum of the products of their elements, divided by both norms.
-// It is 1 if the matrices are equal up to a positive factor, and near 0 if they have nothing in common.
-//
 // At seed 1, the cosine similarity with R is 0.27 for W_Q, 0.02 for W_K, and 0.998 for the product W_Qᵀ W_K.
 //
-// So neither matrix has learned R, but their product has. At other seeds, the similarities of W_Q and W_K differ, but
-// that of the product is always close to 1.
+// So neither matrix has learned R, but their product has. Other seeds give other similarities for W_Q and W_K,
+// but that of the product is always close to 1.
 
 // What to remember. Three matrices compute a query, a key and a value from each vector. A score is the dot product of
 // a query and a key, divided by √d. It is the logarithm of a weight, up to a constant. The product W_Qᵀ W_K learns

@@ -201,8 +201,8 @@ void remove_heads(const Compared& compared, const kit::Options& options, kit::Re
 //     head 1 of 2:   0.2 % on the first key,  96.5 % on the second,   3.2 % elsewhere
 //     head 2 of 2:  96.1 % on the first key,   0.4 % on the second,   3.5 % elsewhere
 //
-// With two heads, each head finds one of the two keys. At other seeds, the two heads may find them in
-// exchanged order.
+// With two heads, each head finds one of the two keys. At other seeds, head 1 may find the first key
+// and head 2 the second.
 
 // ---- 5. Sharing keys --------------------------------------------------------------------------------------
 // A model that generates text attends from each new token to all earlier ones. So it stores their keys and values
@@ -210,9 +210,8 @@ void remove_heads(const Compared& compared, const kit::Options& options, kit::Re
 // used only once, so it is not stored.
 //
 // To save memory, a layer can have fewer key-value heads than query heads: only G, where G divides H. Then H / G
-// neighbouring query heads share one key-value head (repeat_kv() in section 2). With
-// 1 < G < H, this is *grouped-query* attention (Ainslie et al. 2023). With G = 1, it is *multi-query*
-// attention (Shazeer 2019).
+// neighbouring query heads share one key-value head (repeat_kv() in section 2). With 1 < G < H, this is
+// *grouped-query* attention (Ainslie et al. 2023). With G = 1, it is *multi-query* attention (Shazeer 2019).
 
 /// Returns the bytes that a cache holds for a token in one layer: G keys and G values in f32, 4 bytes per number.
 double bytes_per_token(const MultiHeadOptions& of) {

@@ -12,28 +12,29 @@
 namespace tapestry::kit {
 
 struct FileToEmbed {
-  /// The file "-" is standard input, and an empty output is standard output. An output that is a regular file
-  /// appears only when it is complete.
+  /// If `file` is "-", the lines come from standard input. If `output` is empty, the result goes to standard
+  /// output. A regular output file is created only once the result is complete.
   std::filesystem::path file, output;
 };
 
-/// Adds --embed-file and --output to the program. If --embed-file is given, only vectors are written to
-/// standard output.
+/// Adds the options --embed-file and --output to the program; their values are stored in `what`. If
+/// --embed-file is given, only vectors are written to standard output.
 void offer(Lesson& program, FileToEmbed& what);
 
-/// Returns the vectors of all rows of ids, (rows, width), in the order of the rows.
+/// A function that maps rows of ids to their vectors (rows, width), in the same order.
 using Embed = std::function<Tensor(const std::vector<Ids>& rows)>;
 
 /// Writes one line for each input line, in the same order. The numbers of a vector are separated by tabs,
-/// each in the shortest form that is read back as the same bits. An empty line is embedded like any other
-/// text.
+/// each in the shortest decimal form that round-trips. An empty line is embedded like any other text.
 ///
-/// Lines are processed in groups of a thousand, or as many as standard input has available. Each group is
-/// written as soon as it is complete. If a line has more pieces than the vocabulary's max_length, the pieces
-/// beyond it are dropped, and a message on standard error says so.
+/// Lines are processed in groups of up to a thousand; a group is smaller if standard input has no more lines
+/// yet. Each group is written as soon as it is complete. A line keeps only its first max_length − 2 pieces (an
+/// option of WordPiece; two places are for special tokens). If any line was shortened, a message at the end on
+/// standard error says so.
 ///
-/// Throws UsageError for an invalid line, or if the result cannot be written. With a file, an invalid line is
-/// found before anything is written. With standard input, the lines before it are written first.
+/// Throws UsageError if the result cannot be written, or for an invalid line: one that is not UTF-8, contains a NUL
+/// byte, or is above the limits of line_reader.hpp. A file is checked before anything is written. With standard
+/// input, the lines before the invalid one are written first.
 void embed_file(const WordPiece& pieces, const Embed& embed, const FileToEmbed& what);
 
 }  // namespace tapestry::kit

@@ -1,19 +1,20 @@
 // 25.4 keep_little: Attention whose tape uses little memory
 // design, 30 minutes, fast
 //
-// This attention uses softplus(x) = ln(1 + eˣ) in place of eˣ, so the library has no kernel for it:
+// This attention uses softplus(x) = ln(1 + eˣ) in place of eˣ. The library has no kernel for such an
+// attention:
 //
 //     w_ij = softplus(q_i · k_j / √d),        out_i = Σ_j w_ij v_j / Σ_j w_ij
 //
-// q, k and v have the shape (T, d). by_ops() below computes the attention, but between forward and backward
-// the tape keeps several matrices of T × T numbers.
+// q, k and v have the shape (T, d). by_ops() below computes the result, but between forward and backward
+// the tape keeps several T × T matrices.
 //
-// Rewrite it so that at most 160 KiB beyond the inputs are in use after forward, for T = 512 and d = 16 in
-// f64. The values and the gradients must stay the same. Less memory scores better, and your best result is
-// kept.
+// Write attend_softly() so that after the forward pass it holds at most 160 KiB in addition to the inputs, for
+// T = 512 and d = 16 in f64. The output counts; it needs 64 KiB. The values and the gradients must stay the
+// same. The score is the memory in KiB: less is better, and your best score is kept.
 //
 // To write one rule for all three inputs, use wrt_all(std::array{&q, &k, &v}, rule), where rule(d_out)
-// returns three tensors.
+// returns a std::array of the gradients of q, k and v.
 #include "core/tape/op.hpp"
 #include "lessons/grader/answer.hpp"
 
@@ -44,17 +45,17 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
 }
 
 // hint: Which tensors of by_ops() does backward need? Which of them could you compute again from q, k and v?
-// hint: Write an op like tiled() in the chapter: its value comes from detached inputs, and one rule captures
-//   q0, k0, v0 and the output. Let W be the weights and t_i their sum in row i. Then dW_ij = (dO_i · v_j −
-//   dO_i · O_i) / t_i. What is dS?
+// hint: Write an op like tiled() in the lesson: compute its value from the detached inputs q0, k0 and v0, and let one
+//   rule capture q0, k0, v0 and the output. Let t_i = Σ_j w_ij, let O be the output, and S the scores. Then
+//   dw_ij = (dO_i · v_j − dO_i · O_i) / t_i. What is dS_ij?
 // hint: In the rule, compute scores, weights and total again. Then d_weights = (matmul(d_out, transpose(v0))
 //   − sum(d_out * out, {-1}, Keep::yes)) / total, and d_scores = d_weights * sigmoid(scores), because sigmoid
 //   is the derivative of softplus.
 //
-// start: The values and gradients are right, but the tape keeps scores, weights and more matrices of T × T
-//   numbers for backward. Which of them could you compute again?
+// start: The values and gradients are right, but the tape keeps scores, weights and more T × T
+//   matrices for backward. Which of them could you compute again?
 //
-// wrong: The rule captures a matrix of T × T numbers, the scores or the weights. Everything that a rule
+// wrong: The rule captures a T × T matrix, such as the scores or the weights. Everything that a rule
 //   captures stays in memory until backward. Compute the matrix again inside the rule.
 // - const auto rule = [=](const Tensor& d_out) {
 // + const Tensor all = softplus(matmul(q0, transpose(k0)) / std::sqrt(static_cast<double>(q0.size(1))));
@@ -68,14 +69,14 @@ Tensor attend_softly(const Tensor& q, const Tensor& k, const Tensor& v) {
 //   is missing: dO_i · O_i.
 // - const Tensor d_weights = (matmul(d_out, transpose(v0)) - delta) / total;
 // + const Tensor d_weights = (matmul(d_out, transpose(v0)) - 0.0 * delta) / total;
-// wrong: You use the gradient of a softmax, where eˣ is its own derivative. The derivative of softplus is the
-//   sigmoid.
+// wrong: You use the weights as their own derivative, which is right for eˣ, and so for a softmax. The
+//   derivative of softplus is the sigmoid.
 // - const Tensor d_scores = d_weights * sigmoid(scores);
 // + const Tensor d_scores = d_weights * weights;
 // wrong: The gradients of q and k lack the factor 1/√d, by which the scores were multiplied.
 // - return std::array{scale * matmul(d_scores, k0), scale * matmul(transpose(d_scores), q0),
 // + return std::array{matmul(d_scores, k0), matmul(transpose(d_scores), q0),
-// wrong: For the gradient of v, divide the weights by their sum first.
+// wrong: In the gradient of v, the weights are not normalised. Divide them by their sum first.
 // - matmul(transpose(weights / total), d_out)};
 // + matmul(transpose(weights), d_out)};
 
