@@ -1,7 +1,7 @@
 // The experiment of lesson 06, retrieval under an unknown rotation: the task, the model and three training runs.
 //
 // Sixteen keys are vectors of eight numbers in random directions. Each key has one of ten symbols. The query for key k
-// is R k, where the rotation R is the same in all questions. A value is the code of a symbol: one of ten fixed vectors.
+// is R k, where the rotation R is the same in all examples. A value is the code of a symbol: one of ten fixed vectors.
 // The loss depends on the answer alone.
 #include "lessons/06_queries_keys_values/experiment.hpp"
 

@@ -156,9 +156,9 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 
 // ---- 3. Learning a hidden rotation ------------------------------------------------------------------------
 // Now a model must learn how queries match keys. Each training example has sixteen keys. A key is a vector of eight
-// numbers with a random direction, and all keys have the same norm. Each key has a value, which represents one of ten
-// symbols. The query is R k, where k is one of the keys and R is a fixed 8 × 8 rotation matrix, the same in all
-// examples. The model must predict the symbol that belongs to k.
+// numbers with a random direction, and all keys have the same norm. Each key has a value: one of ten fixed vectors,
+// one vector per symbol. The query is R k, where k is one of the keys and R is a fixed 8 × 8 rotation matrix, the
+// same in all examples. The model must predict the symbol that belongs to k.
 //
 // W_V maps each value to ten numbers, so the context has ten numbers too. They are the logits of the ten symbols. The
 // loss is the cross-entropy of lesson 03. So the correct symbol is the only supervision. The model never sees R, and
@@ -210,6 +210,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "If we multiply both matrices by any rotation S, their product stays the same: (S W_Q)ᵀ (S W_K) = "
       "W_Qᵀ Sᵀ S W_K = W_Qᵀ W_K. All of these pairs have the same loss, so training has no reason to prefer one "
       "of them.");
+
   // A score depends on the two matrices only through their product: (W_Q q) · (W_K k_j) = qᵀ (W_Qᵀ W_K) k_j. Suppose
   // that the product is R, and that q = R k. Then the score of key j is (R k) · (R k_j). A rotation changes no dot
   // product, so this score is k · k_j. All keys have the same norm, so k itself has the largest score.

@@ -1,7 +1,7 @@
 // 18.2 grouped_heads: Grouped-query attention
 // implement, 15 minutes
 //
-// Grouped-query attention has H heads of queries, but only G heads of keys and values. H / G neighbouring heads
+// Grouped-query attention has H query heads, but only G key-value heads. H / G neighbouring heads
 // of queries share one head of keys and values, their group. Counted from 0, head h uses group
 // g = ⌊h / (H / G)⌋. Each head attends as usual: softmax(q_h k_gᵀ / √d) v_g.
 //
@@ -87,7 +87,7 @@ Tensor by_loops(const Tensor& q, const Tensor& k, const Tensor& v) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("lets four heads of queries share two heads of keys", [&] {
+  judge.claim("lets four query heads share two key-value heads", [&] {
     const Tensor q = judge.normal({1, 4, 1, 2}), k = judge.normal({1, 2, 2, 2}),
                  v = judge.normal({1, 2, 2, 1});
     judge.example("one query, two keys, four heads in two groups, d = 2, d_v = 1");

@@ -6,10 +6,10 @@
 //
 //     8 heads
 //     1 head
-//     8 heads of queries and 2 heads of keys and values
+//     8 query heads and 2 key-value heads
 //     8 heads with d_k = d_v = 16
 //
-// Where d_k and d_v are not given, they are 64, divided by the number of heads of queries. The judge constructs
+// Where d_k and d_v are not given, they are 64, divided by the number of query heads. The judge constructs
 // the layers and counts their parameters.
 #include "lessons/grader/answer.hpp"
 
@@ -28,7 +28,7 @@ double with_one_head() {
 }
 
 double with_two_key_heads() {
-  //[ width 64, 8 heads of queries, 2 of keys and values
+  //[ width 64, 8 query heads, 2 key-value heads
   //: return not_written_yet();
   return 2 * (64 * 64 + 64) + 2 * (16 * 64 + 16);  // W^Q and W^O; W^K and W^V for 2 heads of 8 numbers
   //]
@@ -64,7 +64,7 @@ double with_wide_heads() {
 //   number of weights does not depend on H.
 // - return 4 * 64 * 65;
 // + return 8 * 4 * 64 * 65;
-// wrong: You made W^Q or W^O smaller, too. There are still 8 heads of queries, and W^O still maps the results
+// wrong: You made W^Q or W^O smaller, too. There are still 8 query heads, and W^O still maps the results
 //   of 8 heads.
 // - return 2 * (64 * 64 + 64) + 2 * (16 * 64 + 16);
 // + return (64 * 64 + 64) + 3 * (16 * 64 + 16);
@@ -111,7 +111,7 @@ void judge(Judge& judge) {
   });
   judge.claim("predicts the number of parameters with shared keys and values", [&] {
     judge.predicted(with_two_key_heads(), counted({.width = 64, .heads = 8, .key_heads = 2}),
-                    "weights with 2 heads of keys and values", kExactly);
+                    "weights with 2 key-value heads", kExactly);
   });
   judge.claim("predicts the number of parameters with wider heads", [&] {
     judge.predicted(with_wide_heads(), counted({.width = 64, .heads = 8, .head_width = 16}),

@@ -28,7 +28,7 @@ constexpr Size kWidth = 32;
 //:   Linear value{{*this, "value"}, kWidth, 8}, output{{*this, "output"}, 8, kWidth};
 //: };
 //: constexpr double kLearningRate = 0.01;
-constexpr Size kKey = 4, kValue = 8;  // one head of keys and values, shared by two heads of queries
+constexpr Size kKey = 4, kValue = 8;  // one key-value head, shared by two query heads
 
 struct Layer : Module {
   Tensor keep(const Tensor& list) const { return concat({key(list), value(list)}, -1); }
