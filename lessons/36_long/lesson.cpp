@@ -49,7 +49,7 @@ namespace {
 // combination of cosine and sine in training, so its weights were never adjusted to it.
 //
 // Many methods change the frequencies, so that a text s times as long needs few or no new angles. We use
-// s = 512 / 64 = 8. These three methods are widely used:
+// s = 512 / 64 = 8. We try three of them:
 //
 //     interpolation    θ_i / s for every pair (Chen et al. 2023)
 //     NTK              base · s^{w/(w−2)} in place of base, for w components. θ_0 is unchanged, the smallest
