@@ -28,7 +28,7 @@ int main() {
   LanguageModel model(options);
   model.initialise(1);
   Adam adam(model.parameters(), {.learning_rate = 1e-2});
-  const Indices texts = argmax(random_normal({8, 21, 11}, 1));  // any: to be learned by heart
+  const Indices texts = argmax(random_normal({8, 21, 11}, 1));  // random texts, to memorise
   double last = 0;
   for (int step = 1; step <= 60; ++step) {
     Tape tape;
