@@ -82,8 +82,8 @@ struct AttendOptions {
 ///  - A score's value and slope at masked pairs, or in the branch that select() does not take, affect nothing,
 ///    even if they are NaN.
 ///  - A score of −∞ hides its pair like the mask, but the key is still read. So a key that is hidden from all queries
-///    by scores alone, not by the mask, must contain finite numbers. A score that turns a finite number into NaN or
-///    +∞ throws.
+///    by scores alone, not by the mask, must contain finite numbers. If a score maps a finite number to NaN or +∞,
+///    attend() throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 

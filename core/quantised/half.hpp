@@ -12,13 +12,14 @@ inline float half_to_float(std::uint16_t bits) {
   if (rest >= 0x7c00u)  // infinity or NaN; bit 22 makes a NaN quiet, as processors do
     return std::bit_cast<float>(sign | 0x7f800000u | (rest & 0x3ffu) << 13 |
                                 (rest > 0x7c00u ? 0x400000u : 0u));
-  // With the fields in f32's positions, the exponent is too small by 127 − 15. The product also normalises
-  // subnormals.
+  // The fields are in f32's positions, but the exponent is too small by 127 − 15 = 112. Multiplying by 2^112
+  // corrects it and also normalises subnormals.
   const float magnitude = std::bit_cast<float>(rest << 13) * 0x1p112f;
   return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
 }
 
-/// Returns the F16 nearest to x, ties to even. Values above 65,504 round to infinity as IEEE says; NaN stays NaN.
+/// Returns the F16 nearest to x, ties to even. Magnitudes of 65,520 or more become infinity, as IEEE 754 requires.
+/// Smaller ones above 65,504, the largest F16, round to 65,504. NaN stays NaN.
 inline std::uint16_t float_to_half(float x) {
   const auto bits = std::bit_cast<std::uint32_t>(x);
   const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000u);
@@ -30,7 +31,7 @@ inline std::uint16_t float_to_half(float x) {
     const float sum = std::bit_cast<float>(rest) + 0.5f;
     return with_sign(std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0.5f));
   }
-  rest += 0xfffu + (rest >> 13 & 1u);  // rounds the 13 bits that are cut off
+  rest += 0xfffu + (rest >> 13 & 1u);  // rounds to nearest, ties to even, before the low 13 bits are cut off
   return with_sign((rest - 0x38000000u) >> 13);
 }
 

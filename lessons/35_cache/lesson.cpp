@@ -90,9 +90,9 @@ void bytes_by_hand(kit::Report& report) {
 // tokens t, Σ w_t W^UV_i c_t = W^UV_i (Σ w_t c_t).
 //
 // Rotary positions do not fit into this scheme. They rotate the key of token t by a matrix R_t, which depends on t.
-// The score is then q_i · (R_t W^UK_i c), so we would have to absorb another matrix for each token t. Therefore MLA
-// has a separate *rotary part*: one short key R_t W^KR x that all heads share (d_R numbers, stored too), and one
-// short query for each head. The score is the sum of both dot products, divided by √(d_h + d_R).
+// The score is then q_i · (R_t W^UK_i c_t), so we would have to absorb a different matrix for each token t.
+// Therefore MLA has a separate *rotary part*: one short key R_t W^KR x that all heads share (d_R numbers, stored too),
+// and one short query for each head. The score is the sum of both dot products, divided by √(d_h + d_R).
 //
 // The following two functions compute one head for all T tokens of a text. Both need only c and the rotary key of
 // each token, which a cache can store. read_keys() computes all keys and values from them. read_latents() absorbs
@@ -392,7 +392,7 @@ void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report
 // size of the cache and the speed of generation against the number of tokens in the cache.
 //
 // The size grows in proportion to the number of tokens. On logarithmic axes, the four curves are parallel, and the
-// distance between two of them is the quotient of their numbers per token. The speed is nearly constant at first,
+// distance between two of them shows the ratio of their numbers per token. The speed is nearly constant at first,
 // because each step reads all weights. With a long context, each step mainly reads the cache, so fewer stored
 // numbers give more tokens per second.
 //

@@ -68,7 +68,7 @@ Tensor perpendicular(Judge& judge, Size n, Size d) {
         for (std::size_t c = 0; c < row.size(); ++c) row[c] -= along * other[c];
       }
     const double length = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
-    if (length < 0.1) continue;  // nearly parallel to the other rows
+    if (length < 0.1) continue;  // nearly a linear combination of the other rows
     for (double& x : row) x /= length;
     rows.push_back(row);
   }
