@@ -44,7 +44,7 @@ struct Parent {
   /// `Owner` is the class of the parent. Its size lets the parent detect members that were made without a Parent.
   template <std::derived_from<Module> Owner>
   Parent(Owner& parent_in, std::string name_in);
-  /// Fails to compile, because the class of the parent is no Module.
+  /// Fails to compile, because the class of the parent does not derive from Module.
   template <class Other>
   requires(std::is_class_v<Other> && !std::derived_from<Other, Module>) Parent(Other&, const std::string&) {
     static_assert(sizeof(Other) == 0,
@@ -79,8 +79,8 @@ class Module {
   void load_state(const State& state);
 
   /// Gives every parameter its initial values. The random numbers depend only on the seed and on the full name of the
-  /// parameter, not on the order of construction. In f32 they are the rounded numbers of f64. Like load_state(), throws
-  /// if a member layer was made without a Parent.
+  /// parameter, not on the order of construction. The f32 values are the f64 values, rounded. Like load_state(),
+  /// throws if a member layer was made without a Parent.
   void initialise(std::uint64_t seed, DType dtype = DType::f32);
 
   /// Makes parameters constant (freeze) or trainable again (unfreeze). `part` is the name of a parameter or module

@@ -46,7 +46,8 @@ class Sink {
 ///     AttendOptions options;
 ///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
-  /// Factor of query·key, finite. Default: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if `pairs` is set.
+  /// Finite number by which query·key is multiplied. Default: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if
+  /// `pairs` is set.
   std::optional<double> scale = {};
   /// Function of query and key that replaces the score scale·query·key. Default: no replacement.
   PairScore pairs = {};

@@ -57,7 +57,7 @@ struct GradcheckResult {
   /// Number of elements and directions compared.
   std::size_t compared = 0;
 
-  /// Returns true if there are no failures; so does the conversion to bool.
+  /// Returns true if there are no failures. The conversion to bool returns the same.
   bool ok() const { return failures.empty(); }
   explicit operator bool() const { return ok(); }
   /// Returns a text with the number of comparisons, the differences and their likely causes.

@@ -113,8 +113,8 @@ void pencil(kit::Report& report) {
 // *straight-through* form reads only one value: in forward, the key with the largest weight gets the weight 1.
 // In backward, the gradient is that of w.
 //
-// Neither form needs ln p. But in general, the mean of their gradients is not the gradient of J. They are
-// *biased*.
+// Neither form needs ln p. But in general, the mean of their gradients is not the gradient of J. So these estimates
+// are *biased*.
 
 Tensor gumbel(const Tensor& u) { return 0.0 - log(0.0 - log(u)); }
 
@@ -193,9 +193,8 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
 //     Gumbel-softmax, τ = 1             7.3            21.5 %                 44.0
 //
 // The last column shows whether a method is biased. With τ = 1, the means are many standard errors away from
-// the gradient, so these two methods are biased. With τ = 0.1, the bias is smaller, and the variance is so
-// large that the mean of all these estimates barely shows a bias. At other seeds, the numbers differ, but
-// REINFORCE stays within a few standard errors.
+// the gradient, so these two methods are biased. With τ = 0.1, the bias is smaller and the variance is larger, so the
+// mean of all these estimates barely shows a bias. At other seeds, the numbers differ, but REINFORCE stays within a few standard errors.
 
 // ---- 4. Training with five methods ------------------------------------------------------------------------
 // Now we train the reader. It must also learn to name the symbols. The task is similar to that of lesson 06.

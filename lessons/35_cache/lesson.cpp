@@ -314,7 +314,7 @@ void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
 //
 //     position p   →   page table[p / page size], place p mod page size       (p / page size is rounded down)
 //
-// Attention reads one page after the other.
+// Attention reads one page after another.
 
 Tensor read(const Tensor& q, const PagedCache& text) {
   std::vector<Tensor> scores;
