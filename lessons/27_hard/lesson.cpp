@@ -100,8 +100,9 @@ void pencil(kit::Report& report) {
 
 // ---- 2. Gumbel noise --------------------------------------------------------------------------------------
 // How can we draw a key with the probabilities softmax(s)? For each score, we draw u uniformly between 0 and
-// 1, and add the noise g = −ln(−ln u). Then we choose the key with the largest sum. Key a has the largest sum
-// with the probability p_a (Gumbel 1954). Once g is drawn, the chosen key is a function of s + g.
+// 1, and add the noise g = −ln(−ln u). Then we choose the key with the largest sum. This is the *Gumbel-max trick*:
+// key a has the largest sum with the probability p_a (Gumbel 1954). Once g is drawn, the chosen key is a function of
+// s + g.
 //
 // This function still jumps, because it returns the index of the largest number. If we replace the maximum by
 // a softmax, it has a derivative. The result is *Gumbel-softmax* (Jang and others; Maddison and others,

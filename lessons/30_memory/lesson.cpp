@@ -30,8 +30,8 @@ namespace {
 //
 //     S ← S + k vᵀ            y = Sᵀ q
 //
-// Here is an example by hand. The values are single numbers (e = 1), so S is a single column. S starts as zeros. We
-// write 10 at k₁ = (1, 0) and 20 at k₂ = (0.6, 0.8):
+// Here is an example by hand. The values are single numbers (e = 1), so S is a single column. At the start, S is
+// zero. We write 10 at k₁ = (1, 0) and 20 at k₂ = (0.6, 0.8):
 //
 //     S = 10 (1, 0) + 20 (0.6, 0.8) = (22, 16)      read at k₁: 22       at k₂: 0.6 · 22 + 0.8 · 16 = 26
 //
@@ -61,8 +61,9 @@ namespace {
 // one after another. Each word first writes v_t at k_t, and then reads at q_t. So a read depends on the pairs of this
 // word and of all earlier words.
 //
-// Both rules take two optional factors per word. A *gate* α, from 0 to 1, multiplies S before the write, so old pairs
-// fade. A *strength* β multiplies the vector that is written: the value (sum rule) or the difference (delta rule):
+// Both rules take two optional factors per word. A *gate* α (also called forget gate or decay), from 0 to 1,
+// multiplies S before the write, so old pairs fade. A *strength* β multiplies the vector that is written: the value
+// (sum rule) or the difference (delta rule):
 //
 //     sum rule     S ← α S + β k vᵀ
 //     delta rule   S ← α S + β k (v − α Sᵀ k)ᵀ
@@ -126,8 +127,8 @@ Tensor as_pairs(const Words& x) {
 // result of the step before it, so the steps cannot run at the same time. The *parallel form*, as_pairs(), takes one
 // large step, but its cost grows as T².
 //
-// The third form combines both. It cuts the text into *chunks*. From one chunk to the next, it passes S, which holds
-// the pairs of all earlier chunks. So each read is a sum of two reads: one from S, and one from the pairs within the
+// The third form, the *chunkwise form*, combines both. It cuts the text into *chunks*. From one chunk to the next,
+// it passes S, which holds the pairs of all earlier chunks. So each read is a sum of two reads: one from S, and one from the pairs within the
 // chunk, in the parallel form. For chunks of C words, there are T/C chunks, and each takes about C² pairs of words.
 // So for a constant C, the cost grows as T.
 
@@ -147,8 +148,8 @@ Tensor in_chunks(const Words& x, Size size) {
 
 // Raw scores can be negative, and they need not sum to 1. So they are not the weights of an average. *Linear
 // attention* (Katharopoulos and others 2020) solves both problems. Its name says that its cost is linear in T. First
-// it makes queries and keys positive, with φ(x) = elu(x) + 1, which is x + 1 above 0 and eˣ below. Then it divides
-// by the sum of the weights:
+// it makes queries and keys positive with a *feature map*, φ(x) = elu(x) + 1, which is x + 1 for x > 0 and eˣ
+// otherwise. Then it divides by the sum of the weights:
 //
 //     y_t = S_tᵀ φ(q_t) / (z_t · φ(q_t)),    S_t = Σ_{j ≤ t} φ(k_j) v_jᵀ,    z_t = Σ_{j ≤ t} φ(k_j)
 //
@@ -332,7 +333,7 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 // multiplies three vectors that are all computed from the inputs.
 
 // What to remember. Without the exponential, attention becomes a recurrent layer whose state is one matrix of
-// constant size. The parallel form, the recurrent form and the form in chunks give the same result at different
+// constant size. The parallel form, the recurrent form and the chunkwise form give the same result at different
 // costs. The price is capacity: softmax attention keeps every pair, and a matrix with d rows holds only about d pairs
 // with random keys. With the delta rule, it holds fewer. The sum rule keeps old and new pairs alike. The delta rule
 // keeps the newest pairs and can replace a value. A gate can delete all pairs at once.

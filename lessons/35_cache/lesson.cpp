@@ -45,9 +45,9 @@ namespace {
 // One token takes 2 · 32 · 32 · 128 · 2 bytes = 0.524 MB (a megabyte is 10⁶ bytes here), and a context of 4,096
 // tokens takes 2.147 GB. With seven such contexts, the cache takes more memory than the 13.5 GB of the weights.
 //
-// *Grouped-query attention* (GQA; Ainslie et al. 2023) keeps all query heads, but has only G heads of keys and
-// values. Each of them serves H / G query heads. So the cache is smaller by the factor H / G. With G = 1, all
-// query heads share one key head: *multi-query attention* (MQA; Shazeer 2019). The usual attention with G = H is
+// *Grouped-query attention* (GQA; Ainslie et al. 2023) keeps all query heads, but has only G *key-value heads* (KV
+// heads). H / G query heads share each of them. So the cache is smaller by the factor H / G. With G = 1, all query
+// heads share one KV head. This is *multi-query attention* (MQA; Shazeer 2019). The usual attention with G = H is
 // called *multi-head attention* (MHA).
 //
 //     MHA     2 · H · d_h      numbers per token and block
@@ -141,7 +141,7 @@ Tensor latent_attention(Tensor (*read)(const LatentHead&), const LatentAttention
 }
 
 // With d_c = 4 d_h and d_R = d_h / 2, as in DeepSeek-V2, MLA stores 4.5 d_h numbers for each token and block,
-// whatever the number of heads. One key head of GQA stores 2 d_h numbers, for its key and its value.
+// whatever the number of heads. One KV head of GQA stores 2 d_h numbers, for its key and its value.
 
 void check_latents(std::uint64_t seed, kit::Report& report) {
   const kit::Question groups = report.ask(
@@ -167,7 +167,7 @@ void check_latents(std::uint64_t seed, kit::Report& report) {
 
 // ---- 3. Four sorters --------------------------------------------------------------------------------------
 // Do fewer stored numbers make a worse model? We train one model of each kind on the task of lesson 20: sort four
-// to eight digits. The models have two blocks of width 64 and eight heads of width 8, and GQA has two key heads.
+// to eight digits. The models have two blocks of width 64 and eight heads of width 8, and GQA has two KV heads.
 // MLA has d_c = 32 and d_R = 4. (train.cpp has the training loop, which is that of lesson 20.)
 
 std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::Report& report) {
@@ -199,7 +199,7 @@ std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::R
 //     MQA    128 bytes        2 · 2 · 1 · 8
 //     MLA    288 bytes        2 · (32 + 4)
 //
-// MLA stores slightly more than GQA with two key heads. Its size does not grow with the number of heads, so it saves
+// MLA stores slightly more than GQA with two KV heads. Its size does not grow with the number of heads, so it saves
 // more in a model with many heads.
 //
 // Each run checks that every model writes at least 99.9 % of 10,000 held-out answers without a mistake. So on this
@@ -211,7 +211,7 @@ std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::R
 
 // ---- 4. A step over any store -----------------------------------------------------------------------------
 // For the rest of the chapter, we keep the GQA model and change the place where keys and values are stored. So
-// we write its step for one new token ourselves. Query heads that share a key head form a group: q has the axes
+// we write its step for one new token ourselves. Query heads that share a KV head form a group: q has the axes
 // (B, groups, heads per group, 1, d_h), and the keys have 1 in place of the heads per group.
 
 template <class Store>
@@ -399,15 +399,15 @@ void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report
 // MLA is an exception: it reads little but computes more. For each head and each token in the cache, a step of MHA
 // needs 2 · d_h multiplications: d_h for the score, and d_h for the sum of the values. MLA with absorbed matrices
 // needs 2 · d_c + d_R, more than four times as many with our sizes. A GPU often waits for its memory, so there it is
-// worth computing more to read less. On the processor of the recorded run, it is not: MLA reads less than a third of
+// worth computing more to read less. On our processor, it is not: MLA reads less than a third of
 // MHA's bytes, and yet it is slower.
 
 void draw(const kit::Options& options, kit::Report& report) {
   report.at_least("bytes of MHA ÷ bytes of MLA", measure_kinds(options), 3.5);
 }
 
-// What to remember. The cache stores keys and values of all tokens: 2 · blocks · key heads · head width numbers per
-// token. GQA and MQA have fewer key heads. MLA stores one latent vector, from which each head computes its own keys
+// What to remember. The cache stores keys and values of all tokens: 2 · blocks · KV heads · head width numbers per
+// token. GQA and MQA have fewer KV heads. MLA stores one latent vector, from which each head computes its own keys
 // and values. A step absorbs these matrices into the query and the result. A rolling cache has a constant size, and
 // fits a model that was trained with a window. Pages waste little memory. They also let texts share a prompt, if a
 // shared page is copied before it is changed. Eight bits per number change the loss very little.
