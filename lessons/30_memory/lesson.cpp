@@ -128,7 +128,8 @@ Tensor as_pairs(const Words& x) {
 // large step, but its cost grows as T².
 //
 // The third form, the *chunkwise form*, combines both. It cuts the text into *chunks*. From one chunk to the next,
-// it passes S, which holds the pairs of all earlier chunks. So each read is a sum of two reads: one from S, and one from the pairs within the
+// it passes S, which holds the pairs of all earlier chunks. So each read is a sum of two
+// reads: one from S, and one from the pairs within the
 // chunk, in the parallel form. For chunks of C words, there are T/C chunks, and each takes about C² pairs of words.
 // So for a constant C, the cost grows as T.
 
