@@ -151,7 +151,7 @@ void check_latents(std::uint64_t seed, kit::Report& report) {
   LatentAttention layer({}, {.width = 6, .heads = 2, .head_width = 3, .rank = 4, .rotary_width = 2});
   layer.initialise(seed, DType::f64);
   const Tensor x = random_normal({5, 6}, seed, DType::f64);
-  const auto by_nn = [&] { return squeeze(layer(unsqueeze(x, 0), CausalPairs({.causal = true}, 5, 5)), 0); };
+  const auto by_nn = [&] { return squeeze(layer(unsqueeze(x, 0), VisiblePairs({.causal = true}, 5, 5)), 0); };
   for (const auto& [name, read] :
        {std::pair{"MLA with keys", &read_keys}, {"MLA with absorbed matrices", &read_latents}})
     kit::check_by_hand(

@@ -56,7 +56,7 @@ Tensor checked_own(const SelfAttention& own, const Tensor& x, const Tensor& y, S
 }
 
 /// Self-attention of the last tokens, x (B, Tq, width), with all tokens. The cache may be null.
-Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const CausalPairs& pairs,
+Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const VisiblePairs& pairs,
                       KeyValueCache* cache) {
   if (!cache) {
     PreparedKV own = self.prepare(x, x, pairs.given().defined() ? pairs.mask() : Mask{});
@@ -104,7 +104,7 @@ TransformerBlock::TransformerBlock(Parent parent, const BlockOptions& options, c
   if (options.attention && !own)
     fail("[block{}] BlockOptions::attention must return a layer, got none; use self_attention<…>()",
          in_quotes());
-  [[maybe_unused]] const CausalPairs checked(rule_, 0, 0);
+  [[maybe_unused]] const VisiblePairs checked(rule_, 0, 0);
   const auto norm = [&](std::optional<Norm>& place_of, const char* name) {
     if (norm_place_ != NormPlace::none)
       place_of.emplace(Parent{*this, name}, options.norm, options.width, options.epsilon);
@@ -144,7 +144,7 @@ Tensor TransformerBlock::run(const Tensor& x, const PreparedKV* memory, const Se
 
 Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const PreparedKV* memory) const {
   return run(x, memory, [&](const Tensor& in) {
-    const CausalPairs pairs(rule_, in.size(1), in.size(1), mask);
+    const VisiblePairs pairs(rule_, in.size(1), in.size(1), mask);
     return own ? checked_own(*own, in, (*own)(in, pairs), 0, 0) : attend_to_text(*self, in, pairs, nullptr);
   });
 }
@@ -159,7 +159,7 @@ Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const
         "token after another",
         in_quotes());
   return run(x, memory, [&](const Tensor& in) {
-    const CausalPairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask, positions);
+    const VisiblePairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask, positions);
     if (!own) return attend_to_text(*self, in, pairs, &cache);
     const Tensor y = own->next(in, pairs, cache);
     return checked_own(*own, in, y, cache.length(), pairs.keys());

@@ -88,7 +88,7 @@ class TransformerBlock : public Module {
   Tensor operator()(const Tensor& x, const Mask& mask = {}, const PreparedKV* memory = nullptr) const;
   /// Same, for tokens that follow those in the cache; their keys and values are appended. The mask is for these
   /// queries and all keys so far, (…, T, length). `positions`, if given, has the position of each key, as in
-  /// CausalPairs. Throws unless the block is causal, and for positions with BlockOptions::attention.
+  /// VisiblePairs. Throws unless the block is causal, and for positions with BlockOptions::attention.
   Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr,
                     const Mask& mask = {}, const std::vector<Size>& positions = {}) const;
 

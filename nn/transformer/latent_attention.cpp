@@ -76,12 +76,12 @@ Tensor LatentAttention::with_rotary(const Tensor& content, const Tensor& x, Size
   return concat({content, rotary_->rotate(split_heads((*rotary_query)(x), options_.heads), first)}, -1);
 }
 
-AttendOptions LatentAttention::attend_options(const CausalPairs& pairs) const {
+AttendOptions LatentAttention::attend_options(const VisiblePairs& pairs) const {
   return {.scale = 1 / std::sqrt(static_cast<double>(options_.head_width + options_.rotary_width)),
           .mask = pairs.for_attend()};
 }
 
-Tensor LatentAttention::operator()(const Tensor& x, const CausalPairs& pairs) const {
+Tensor LatentAttention::operator()(const Tensor& x, const VisiblePairs& pairs) const {
   check_input(x);
   const Size rank = options_.rank;
   const Tensor all = latents(x, 0), c = slice(all, -1, 0, rank);
@@ -94,7 +94,7 @@ Tensor LatentAttention::operator()(const Tensor& x, const CausalPairs& pairs) co
                               split_heads(value_up(c), options_.heads), attend_options(pairs))));
 }
 
-Tensor LatentAttention::next(const Tensor& x, const CausalPairs& pairs, KeyValueCache& cache) const {
+Tensor LatentAttention::next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const {
   check_input(x);
   cache.append(latents(x, pairs.first()));
   // One key for all heads, [c; rotary key], whose first components serve as value too.

@@ -39,9 +39,9 @@ class LatentAttention : public SelfAttention {
   /// Throws unless width, heads, head_width and rank are at least 1, and rotary_width is even and at least 0.
   LatentAttention(Parent parent, const LatentOptions& options);
 
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override;
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override;
   /// Appends the latent vectors to the cache's keys (B, T, d_c + d_R); it stores no values.
-  Tensor next(const Tensor& x, const CausalPairs& pairs, KeyValueCache& cache) const override;
+  Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override;
 
   /// Returns the options as given.
   const LatentOptions& options() const { return options_; }
@@ -53,7 +53,7 @@ class LatentAttention : public SelfAttention {
   Tensor content_queries(const Tensor& x) const;
   /// Returns `content` (B, H, T, n), joined with the rotary queries (B, H, T, d_R).
   Tensor with_rotary(const Tensor& content, const Tensor& x, Size first) const;
-  AttendOptions attend_options(const CausalPairs& pairs) const;
+  AttendOptions attend_options(const VisiblePairs& pairs) const;
   void check_input(const Tensor& x) const;
 
   LatentOptions options_;  // declared before the layers, which are built from it

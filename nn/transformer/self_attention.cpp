@@ -4,8 +4,8 @@
 
 namespace tapestry {
 
-Tensor SelfAttention::next(const Tensor& x, const CausalPairs& pairs, KeyValueCache& cache) const {
-  const CausalPairs all = pairs.of_whole_text();
+Tensor SelfAttention::next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const {
+  const VisiblePairs all = pairs.of_whole_text();
   cache.append(x);
   return slice((*this)(cache.keys(), all), 1, pairs.first(), pairs.keys());
 }

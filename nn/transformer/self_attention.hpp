@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "nn/attention/causal_pairs.hpp"
+#include "nn/attention/visible_pairs.hpp"
 #include "nn/module.hpp"
 #include "nn/module_ptr.hpp"
 #include "nn/transformer/cache.hpp"
@@ -17,7 +17,7 @@ namespace tapestry {
 /// Base class of a custom self-attention. A class overrides operator() and passes itself to a model:
 ///     struct MyAttention : SelfAttention {
 ///       MyAttention(Parent parent, Size width) : SelfAttention(std::move(parent)), …
-///       Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override { … }
+///       Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override { … }
 ///     };
 ///     options.block.attention = self_attention<MyAttention>(width);
 class SelfAttention : public Module {
@@ -26,12 +26,12 @@ class SelfAttention : public Module {
 
   /// Computes the layer: x (B, T, width) and the pairs of T queries with T keys → (B, T, width). `pairs.mask()` must be
   /// respected; in a causal model, the result at t must depend on the tokens up to t alone.
-  virtual Tensor operator()(const Tensor& x, const CausalPairs& pairs) const = 0;
+  virtual Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const = 0;
   /// Computes the layer for tokens x (B, Tq, width) that follow those in the cache, and adds them to it. `pairs` are
   /// those of Tq queries with all tokens. By default the cache stores the inputs, and the layer computes the whole text
   /// again, which is exact for every causal layer and costs as much as without a cache. Override it to store keys and
   /// values (KeyValueCache::append), or a state of constant size (KeyValueCache::set_state).
-  virtual Tensor next(const Tensor& x, const CausalPairs& pairs, KeyValueCache& cache) const;
+  virtual Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const;
   /// Ties parameters that all layers of a stack share to those of the first layer. By default none are shared.
   virtual void share(const SelfAttention& /*first*/) {}
 };
@@ -47,7 +47,7 @@ SelfAttentionFactory self_attention(Args... args) {
   static_assert(
       !kIsAttention || !std::is_abstract_v<A>,
       "self_attention<MyAttention>: the class must override Tensor operator()(const Tensor& x, const "
-      "CausalPairs& pairs) const");
+      "VisiblePairs& pairs) const");
   if constexpr (kIsAttention && !std::is_abstract_v<A>)
     if constexpr (detail::can_construct<A, const Args&...>())
       return [=](Parent parent) -> ModulePtr<SelfAttention> {

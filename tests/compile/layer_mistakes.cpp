@@ -19,9 +19,9 @@ struct MyScore : Score {
 struct MyAttention : SelfAttention {
   using SelfAttention::SelfAttention;
 #ifdef WRONG
-  Tensor operator()(const Tensor& x, const CausalPairs&) { return x; }
+  Tensor operator()(const Tensor& x, const VisiblePairs&) { return x; }
 #else
-  Tensor operator()(const Tensor& x, const CausalPairs&) const override { return x; }
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return x; }
 #endif
 };
 
@@ -51,7 +51,7 @@ BlockOptions without_mask() {
 BlockOptions without_parameters() {
   return {.score_mod = score_mod([](auto s, auto) { return s * 2; })};
 }
-// error 6: the class must override Tensor operator()(const Tensor& x, const CausalPairs& pairs) const
+// error 6: the class must override Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const
 SelfAttentionFactory not_const() { return self_attention<MyAttention>(); }
 // error 7: self_attention<MyAttention>: the class must derive from SelfAttention
 SelfAttentionFactory no_attention() { return self_attention<Linear>(Size{8}, Size{8}); }

@@ -59,10 +59,10 @@ enum class Fault { none, width, forgets };
 /// A self-attention with a fault.
 struct Faulty : SelfAttention {
   Faulty(Parent parent, Fault fault) : SelfAttention(std::move(parent)), fault_(fault) {}
-  Tensor operator()(const Tensor& x, const CausalPairs&) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override {
     return fault_ == Fault::width ? concat({x, x}, -1) : x;
   }
-  Tensor next(const Tensor& x, const CausalPairs& pairs, KeyValueCache& cache) const override {
+  Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override {
     return fault_ == Fault::forgets ? x : SelfAttention::next(x, pairs, cache);
   }
 

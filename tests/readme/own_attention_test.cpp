@@ -111,7 +111,7 @@ struct Differential : SelfAttention {
         v{{*this, "v"}, width, width, Bias::no},
         lambda{*this, "lambda", {}, constant(0.5)} {}
 
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
     const AttendOptions options{.mask = pairs.for_attend()};
     return attend(q1(x), k1(x), v(x), options) - lambda * attend(q2(x), k2(x), v(x), options);
   }

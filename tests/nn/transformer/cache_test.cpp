@@ -24,8 +24,8 @@ Indices text(const std::vector<std::int64_t>& ids) {
 /// Stores its tokens in the cache, and then throws.
 struct ThrowsLate final : SelfAttention {
   explicit ThrowsLate(Parent parent) : SelfAttention(std::move(parent)) {}
-  Tensor operator()(const Tensor& x, const CausalPairs&) const override { return x; }
-  Tensor next(const Tensor& x, const CausalPairs&, KeyValueCache& cache) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return x; }
+  Tensor next(const Tensor& x, const VisiblePairs&, KeyValueCache& cache) const override {
     cache.append(x, x);
     throw std::runtime_error("late");
   }

@@ -37,7 +37,7 @@ LanguageModel& spread_out(LanguageModel& model, std::uint64_t seed = 1) {
 /// A layer of the user's, which knows nothing of positions.
 struct Own : SelfAttention {
   using SelfAttention::SelfAttention;
-  Tensor operator()(const Tensor& x, const CausalPairs&) const override { return x; }
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return x; }
 };
 
 /// Words and parents of all positions, and the logits of the texts that lead to them by plain passes.

@@ -21,7 +21,7 @@ constexpr Size kPlaces = 5, kBlock = 4, kBlocks = 2;
 /// i are summed to a position, and its embedding, interpolated between whole positions, is added to key j.
 struct Contextual : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
     const Tensor s = scores(x), gates = zero_masked(pairs.mask(), sigmoid(s));
     const Tensor place = clamp(flip(cumsum(flip(gates, -1), -1), -1), 0, kPlaces - 1);  // Σ from j on
     const Tensor below = floor(place.detach()), part = place - below;
@@ -61,7 +61,7 @@ Rows contextual(const Weights& w, const Rows& x, const Sees& sees) {
 /// ones, those whose mean keys have the largest products with it, two blocks in all.
 struct BlockMixture : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
     const Mask seen = pairs.mask() & chosen(x);
     return output(merged(matmul(softmax_weights(scores(x), seen), split(value(x)))));
   }

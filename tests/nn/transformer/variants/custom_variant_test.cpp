@@ -13,7 +13,7 @@ namespace {
 /// Differential attention (Ye et al. 2024, equation 1): (softmax(Q₁K₁ᵀ) − λ softmax(Q₂K₂ᵀ)) V.
 struct Differential : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
     const AttendOptions options{.mask = pairs.for_attend()};
     const Tensor v = split(value(x)), first = attend(split(query(x)), split(key(x)), v, options),
                  second = attend(split(query2(x)), split(key2(x)), v, options);
@@ -42,7 +42,7 @@ Rows differential(const Weights& w, const Rows& x, const Sees& sees) {
 /// Talking heads (Shazeer et al. 2020): heads are mixed before and after the softmax.
 struct TalkingHeads : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
     const auto mix = [](const Parameter& by, const Tensor& s) {  // over the axis of the heads
       return transpose(matmul(transpose(s, 1, 3), transpose(by)), 1, 3);
     };
@@ -80,7 +80,7 @@ Rows talking(const Weights& w, const Rows& x, const Sees& sees) {
 /// are subtracted from the scores of all heads. No token selects itself or the first token.
 struct Selective : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const CausalPairs& pairs) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
     const Tensor s = scores(x);
     const Size time = x.size(1);
     const Mask may = Mask::from(time, time, [](Size i, Size j) { return 0 < j && j < i; });
@@ -109,8 +109,8 @@ Rows selective(const Weights& w, const Rows& x, const Sees& sees) {
 /// Gated DeltaNet (Yang, Kautz & Hatamizadeh 2025, equation 10). The cache stores one matrix per head.
 struct GatedDelta : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const CausalPairs&) const override { return run(x, {}).read; }
-  Tensor next(const Tensor& x, const CausalPairs&, KeyValueCache& cache) const override {
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return run(x, {}).read; }
+  Tensor next(const Tensor& x, const VisiblePairs&, KeyValueCache& cache) const override {
     const Remembered all = run(x, cache.state().empty() ? Tensor{} : cache.state().front());
     cache.set_state({all.state}, x.size(1));
     return all.read;

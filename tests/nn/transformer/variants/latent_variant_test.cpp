@@ -81,19 +81,19 @@ TEST_CASE("latent attention: the cache stores the latent vector and one rotary k
   layer.initialise(3, DType::f64);
   KeyValueCache cache(2);
   const Tensor x = normal({3, 70, 8}, 4);
-  const Tensor read = layer.next(x, CausalPairs({.causal = true}, 70, 70), cache);
+  const Tensor read = layer.next(x, VisiblePairs({.causal = true}, 70, 70), cache);
   CHECK(cache.keys().shape() == Dims{3, 70, 5 + 4});
   CHECK_FALSE(cache.values().defined());
   CHECK(apart(slice(cache.keys(), -1, 0, 5), layer.down(x)) == 0);
-  CHECK(apart(read, layer(x, CausalPairs({.causal = true}, 70, 70))) < 1e-12);
+  CHECK(apart(read, layer(x, VisiblePairs({.causal = true}, 70, 70))) < 1e-12);
   // A mask of each batch row, (B, Tq, Tk): all rows but the first see their own token alone.
   const Mask own =
       Mask::from(3, 9, [](Size row, Size key) { return row == 0 || key == 8; }).reshape({3, 1, 9});
   KeyValueCache short_text(9);
   const Tensor few = slice(x, 1, 0, 9);
-  layer.next(slice(few, 1, 0, 8), CausalPairs({.causal = true}, 8, 8), short_text);
-  const Tensor last = layer.next(slice(few, 1, 8, 9), CausalPairs({.causal = true}, 1, 9, own), short_text);
-  const Tensor all = layer(few, CausalPairs({.causal = true}, 9, 9));
+  layer.next(slice(few, 1, 0, 8), VisiblePairs({.causal = true}, 8, 8), short_text);
+  const Tensor last = layer.next(slice(few, 1, 8, 9), VisiblePairs({.causal = true}, 1, 9, own), short_text);
+  const Tensor all = layer(few, VisiblePairs({.causal = true}, 9, 9));
   CHECK(apart(slice(last, 0, 0, 1), slice(slice(all, 0, 0, 1), 1, 8, 9)) < 1e-12);
   const Tensor value = layer.output(layer.value_up(layer.down(slice(few, 1, 8, 9))));
   CHECK(apart(slice(last, 0, 1, 2), slice(value, 0, 1, 2)) < 1e-12);
@@ -113,25 +113,25 @@ TEST_CASE("latent attention: a single token with another mask for each head") {
         .reshape({1, 2, queries, 9});
   };
   KeyValueCache cache(9);
-  layer.next(slice(x, 1, 0, 8), CausalPairs({.causal = true}, 8, 8), cache);
-  const Tensor last = layer.next(slice(x, 1, 8, 9), CausalPairs({.causal = true}, 1, 9, mask(1)), cache);
-  const Tensor all = layer(x, CausalPairs({.causal = true}, 9, 9, mask(9)));
+  layer.next(slice(x, 1, 0, 8), VisiblePairs({.causal = true}, 8, 8), cache);
+  const Tensor last = layer.next(slice(x, 1, 8, 9), VisiblePairs({.causal = true}, 1, 9, mask(1)), cache);
+  const Tensor all = layer(x, VisiblePairs({.causal = true}, 9, 9, mask(9)));
   CHECK(apart(last, slice(all, 1, 8, 9)) < 1e-12);
-  CHECK(apart(last, slice(layer(x, CausalPairs({.causal = true}, 9, 9)), 1, 8, 9)) > 1e-3);
+  CHECK(apart(last, slice(layer(x, VisiblePairs({.causal = true}, 9, 9)), 1, 8, 9)) > 1e-3);
 }
 
 TEST_CASE("latent attention: no tokens, no rows, f32") {
   LatentAttention layer({}, options_of(4));
   layer.initialise(3);
-  const CausalPairs none({.causal = true}, 0, 0);
+  const VisiblePairs none({.causal = true}, 0, 0);
   CHECK(layer(zeros({2, 0, 8}), none).shape() == Dims{2, 0, 8});
-  CHECK(layer(zeros({0, 3, 8}), CausalPairs({.causal = true}, 3, 3)).shape() == Dims{0, 3, 8});
+  CHECK(layer(zeros({0, 3, 8}), VisiblePairs({.causal = true}, 3, 3)).shape() == Dims{0, 3, 8});
   KeyValueCache cache(4);
   const Tensor x = random_normal({1, 33, 8}, 1);
   Tensor last;
   for (Size t = 0; t < 33; ++t)
-    last = layer.next(slice(x, 1, t, t + 1), CausalPairs({.causal = true}, 1, t + 1), cache);
-  CHECK(apart(last, slice(layer(x, CausalPairs({.causal = true}, 33, 33)), 1, 32, 33)) < 1e-6);
+    last = layer.next(slice(x, 1, t, t + 1), VisiblePairs({.causal = true}, 1, t + 1), cache);
+  CHECK(apart(last, slice(layer(x, VisiblePairs({.causal = true}, 33, 33)), 1, 32, 33)) < 1e-6);
 }
 
 TEST_CASE("latent attention refuses sizes that do not fit") {
@@ -141,6 +141,6 @@ TEST_CASE("latent attention refuses sizes that do not fit") {
                     ContainsSubstring("rotary_width must be even") && ContainsSubstring("got 3"));
   LatentAttention layer({}, options_of(2));
   layer.initialise(1);
-  CHECK_THROWS_WITH(layer(zeros({1, 2, 7}), CausalPairs({.causal = true}, 2, 2)),
+  CHECK_THROWS_WITH(layer(zeros({1, 2, 7}), VisiblePairs({.causal = true}, 2, 2)),
                     ContainsSubstring("x must be (batch, time, 8)"));
 }

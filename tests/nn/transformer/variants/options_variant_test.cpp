@@ -173,7 +173,7 @@ TEST_CASE("every normaliser counts the learned sink, and masked queries stay 0")
 TEST_CASE("options that cannot work together are refused with advice") {
   struct Identity : SelfAttention {
     using SelfAttention::SelfAttention;
-    Tensor operator()(const Tensor& x, const CausalPairs&) const override { return x; }
+    Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return x; }
   };
   const auto message = [](const std::function<void(TransformerOptions&)>& set) {
     TransformerOptions options{.vocabulary = 5, .block = {.width = 8, .heads = 2}};

@@ -21,13 +21,13 @@ struct PairRule {
 
 /// Visible pairs of the last Tq of Tk tokens, the queries, with all Tk tokens, the keys. Query i is at position
 /// first() + i. Every self-attention of the models gets its pairs in this form, with and without a cache.
-class CausalPairs {
+class VisiblePairs {
  public:
   /// `mask`, if given, hides more pairs. It broadcasts to (Tq, Tk), (B, Tq, Tk) or (B, heads, Tq, Tk). Throws for a
   /// rule out of range, for more queries than keys, and for a mask of other queries or keys. `positions`, if given,
   /// has one for each token, for the window and the sinks; each token must then come after those that it may see.
-  CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask = {},
-              std::vector<Size> positions = {});
+  VisiblePairs(const PairRule& rule, Size queries, Size keys, Mask mask = {},
+               std::vector<Size> positions = {});
 
   Size queries() const { return queries_; }        // Tq
   Size keys() const { return keys_; }              // Tk
@@ -41,7 +41,7 @@ class CausalPairs {
   /// Returns the same in the form that attend() and PreparedKV take: in tiles without a mask of the caller.
   AttendMask for_attend() const;
   /// Returns the pairs of all tokens with all tokens. Throws if the caller gave a mask for the last ones alone.
-  CausalPairs of_whole_text() const;
+  VisiblePairs of_whole_text() const;
 
  private:
   bool hides() const;

@@ -1,4 +1,4 @@
-#include "nn/attention/causal_pairs.hpp"
+#include "nn/attention/visible_pairs.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,8 +6,8 @@
 
 namespace tapestry {
 
-CausalPairs::CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mask,
-                         std::vector<Size> positions)
+VisiblePairs::VisiblePairs(const PairRule& rule, Size queries, Size keys, Mask mask,
+                           std::vector<Size> positions)
     : rule_(rule), queries_(queries), keys_(keys), given_(std::move(mask)), positions_(std::move(positions)) {
   if (rule.window < 0 || rule.sinks < 0 || (rule.window == 0 && rule.sinks > 0))
     fail("[pairs] window and sinks must be at least 0, and sinks need a window, got {} and {}", rule.window,
@@ -30,7 +30,7 @@ CausalPairs::CausalPairs(const PairRule& rule, Size queries, Size keys, Mask mas
         queries, keys, to_string(given_.shape()));
 }
 
-bool CausalPairs::sees(Size query, Size key) const {
+bool VisiblePairs::sees(Size query, Size key) const {
   if (rule_.causal && key > query + first()) return false;
   const auto position = [this](Size i) {
     return positions_.empty() ? i : positions_[static_cast<std::size_t>(i)];
@@ -40,24 +40,24 @@ bool CausalPairs::sees(Size query, Size key) const {
 }
 
 /// One query at the last key sees every key, unless a window ends before the first one.
-bool CausalPairs::hides() const {
+bool VisiblePairs::hides() const {
   return (rule_.causal && queries_ > 1) || (rule_.window > 0 && keys_ > rule_.window);
 }
 
-AttendMask CausalPairs::for_attend() const {
+AttendMask VisiblePairs::for_attend() const {
   if (given_.defined()) return mask();
   if (!hides()) return {};
   if (rule_.window == 0) return BlockMask::causal(queries_, keys_);
   return BlockMask::where(queries_, keys_, [this](QueryKey pair) { return sees(pair.i, pair.j); });
 }
 
-Mask CausalPairs::mask() const {
+Mask VisiblePairs::mask() const {
   if (!hides()) return given_;
   if (rule_.window == 0) return Mask::causal(queries_, keys_) & given_;
   return Mask::from(queries_, keys_, [this](Size i, Size j) { return sees(i, j); }) & given_;
 }
 
-CausalPairs CausalPairs::of_whole_text() const {
+VisiblePairs VisiblePairs::of_whole_text() const {
   if (given_.defined() && queries_ != keys_)
     fail(
         "[pairs] without a mask for the earlier tokens the whole text cannot be computed again, got a mask for {} of {} "
