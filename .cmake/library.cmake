@@ -1,7 +1,8 @@
-# tapestry_join_sources(target): with TAPESTRY_JOIN_SOURCES, compiles the sources of each folder as one file, which takes
-# half as long. So a folder defines a name only once, in unnamed namespaces too. Sources with compile options of their own,
-# which CMake leaves out, and `tapestry_separate_sources` are compiled separately. For editors, compile_commands.json also
-# lists the joined sources one by one: as those of a target that is never built.
+# tapestry_join_sources(target): with TAPESTRY_JOIN_SOURCES, compiles the sources of each folder as one file, so that
+# templates which several of them use are compiled once. So a folder defines a name only once, in unnamed namespaces too.
+# Sources with compile options of their own, which CMake leaves out, and `tapestry_separate_sources` are compiled
+# separately. For editors, compile_commands.json also lists the joined sources one by one: as those of a target that is
+# never built.
 function(tapestry_join_sources target)
   if(NOT TAPESTRY_JOIN_SOURCES)
     return()
