@@ -46,8 +46,8 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y must have one element. Deletes the recorded nodes,
-  /// unless options.keep is set, and the tape can record again. If anything throws, no gradient's values have changed.
+  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y must have one element. Unless options.keep is set,
+  /// frees saved tensors node by node, then the nodes; it can record again. If it throws, no gradient has changed.
   void backward(const Tensor& y, BackwardOptions options = {});
   /// Same, for a y of any shape: adds the gradient of Σ dy ⊙ y. dy must have y's shape and type.
   void backward(const Tensor& y, const Tensor& dy, BackwardOptions options = {});
