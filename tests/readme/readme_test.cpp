@@ -48,14 +48,14 @@ struct Gated : Module {
 
 GradcheckResult check_gated() {
   Gated layer(5);
-  layer.initialise(1, DType::f64);  // every parameter draws from the seed and its own name
+  layer.initialise(1, DType::f64);  // a parameter's values depend on the seed and its name
   const Tensor x = random_normal({3, 5}, 2, DType::f64);
   return gradcheck([&](const Tensor& in) { return layer(in); }, x, layer.parameters());
 }
 // end
 
 // README
-// Distance in place of similarity: keys near the query get the weight.
+// The score is a negative distance, so keys near the query get large weights.
 Attention by_distance() {
   return Attention{[](const Tensor& query, const Tensor& key) {
     const Tensor apart = unsqueeze(query, -2) - unsqueeze(key, -3);  // (…, Tq, Tk, d)
