@@ -1,12 +1,13 @@
-// 35 cache: the cache is the cost
+// 35 cache: make the KV cache smaller
 //
 // 20 minutes to read, two minutes to run. Needs lessons 20 (the KV cache), 18 (heads) and 17 (rotary positions).
-// Afterwards you can compute the memory that a language model needs for each token of its context, make it
-// smaller with four kinds of attention, and store it in a ring, in pages or in 8 bits.
+// Afterwards you can compute how much memory the cache of a language model needs for each token. You can make the
+// cache smaller with grouped-query, multi-query and latent attention, and store it in a ring buffer, in pages or in 8
+// bits.
 //
-// A language model that answers you keeps the keys and values of all tokens of the conversation. For each new
-// token, it reads all of them. With long texts and many users, this *cache* is larger than the weights, and
-// reading it takes most of the time. How small can it be?
+// While a language model answers you, it keeps the keys and values of all tokens of the conversation in its KV cache.
+// For each new token, it reads the whole cache. With long texts and many users, the cache is larger than the weights,
+// and reading it takes most of the time. How small can it be?
 
 #include <fmt/format.h>
 
@@ -36,8 +37,8 @@ using namespace tapestry::lesson35;
 namespace {
 
 // ---- 1. Bytes per token -----------------------------------------------------------------------------------
-// In lesson 20, each head of each block stores one key and one value for each token. Let a model have L blocks
-// with H heads of width d_h, and let one number take b bytes. Then its cache grows with each token by
+// In lesson 20, each head of each block stores one key and one value for each token. Suppose that a model has L
+// blocks, each with H heads of width d_h, and that a number takes b bytes. Then each token adds to the cache
 //
 //     2 · L · H · d_h · b     bytes
 //
@@ -45,10 +46,17 @@ namespace {
 // One token takes 2 · 32 · 32 · 128 · 2 bytes = 0.524 MB (a megabyte is 10⁶ bytes here), and a context of 4,096
 // tokens takes 2.147 GB. With seven such contexts, the cache takes more memory than the 13.5 GB of the weights.
 //
-// *Grouped-query attention* (GQA; Ainslie et al. 2023) keeps all query heads, but has only G *key-value heads* (KV
+// *Grouped-query attention* (GQA; Ainslie et al. 2023) keeps all H query heads, but has only G *key-value heads* (KV
 // heads). H / G query heads share each of them. So the cache is smaller by the factor H / G. With G = 1, all query
 // heads share one KV head. This is *multi-query attention* (MQA; Shazeer 2019). The usual attention with G = H is
-// called *multi-head attention* (MHA).
+// called *multi-head attention* (MHA). With eight query heads, each of them uses this KV head:
+//
+//     query head        0   1   2   3   4   5   6   7
+//     MHA, G = 8        0   1   2   3   4   5   6   7
+//     GQA, G = 2        0   0   0   0   1   1   1   1
+//     MQA, G = 1        0   0   0   0   0   0   0   0
+//
+// The cache then has these sizes:
 //
 //     MHA     2 · H · d_h      numbers per token and block
 //     GQA     2 · G · d_h
@@ -56,8 +64,8 @@ namespace {
 //
 // Llama 3 8B has the same sizes with G = 8: a token takes 0.131 MB.
 
-double megabytes_per_token(double layers, double key_heads, double head_width, double bytes) {
-  return 2 * layers * key_heads * head_width * bytes / 1e6;
+double megabytes_per_token(double layers, double kv_heads, double head_width, double bytes) {
+  return 2 * layers * kv_heads * head_width * bytes / 1e6;
 }
 
 void bytes_by_hand(kit::Report& report) {
@@ -72,31 +80,32 @@ void bytes_by_hand(kit::Report& report) {
 // ---- 2. Latent keys ---------------------------------------------------------------------------------------
 // In GQA, query heads share keys and values. In DeepSeek-V2 (2024), the heads share only one small vector per token,
 // the *latent vector* c. Each head has its own two matrices, which compute its key and its value from c. This is
-// *multi-head latent attention* (MLA). Let x be the block's input at one token, and i the number of a head. The
-// letters are those of the paper: D stands for "down", to a small width, and U for "up".
+// *multi-head latent attention* (MLA). Let x be the vector of one token at the input of the layer, and i the index of
+// a head. The names are those of the paper: W^DKV maps down to a small width, for keys (K) and values (V), and W^UK
+// and W^UV map up again.
 //
 //     c = W^DKV x             (d_c)       stored
 //     k_i = W^UK_i c          (d_h)       computed from c
 //     v_i = W^UV_i c          (d_h)       computed from c
 //
 // So every head has its own keys and values, but the cache stores only the d_c numbers of c for each token. If we
-// computed all keys and values again at each step, we would save memory and lose time. There is a better way. The
+// computed all keys and values again at each step, we would save memory but lose time. We can avoid this, because the
 // score is a product of three factors, and we may choose which two to multiply first:
 //
 //     q_i · (W^UK_i c)  =  ((W^UK_i)ᵀ q_i) · c
 //
-// So we multiply the new query by (W^UK_i)ᵀ once, and take the dot product of the result and each stored vector.
-// The matrix is *absorbed* into the query. The same works for the values. With the attention weights w_t of the
-// tokens t, Σ w_t W^UV_i c_t = W^UV_i (Σ w_t c_t).
+// We multiply the new query by (W^UK_i)ᵀ once, and take the dot product of the result and each stored vector. The
+// matrix is *absorbed* into the query. The same works for the values. With the attention weights w_t of the tokens t,
+// Σ w_t W^UV_i c_t = W^UV_i (Σ w_t c_t).
 //
 // Rotary positions do not fit into this scheme. They rotate the key of token t by a matrix R_t, which depends on t.
-// The score is then q_i · (R_t W^UK_i c_t), so we would have to absorb a different matrix for each token t.
-// Therefore MLA has a separate *rotary part*: one short key R_t W^KR x that all heads share (d_R numbers, stored too),
-// and one short query for each head. The score is the sum of both dot products, divided by √(d_h + d_R).
+// The score is then q_i · (R_t W^UK_i c_t), so we would have to absorb a different matrix for each token t. Therefore
+// MLA has a separate *rotary part*: one short key R_t W^KR x that all heads share (d_R numbers, stored too), and one
+// short query for each head. The score is the sum of both dot products, divided by √(d_h + d_R).
 //
-// The following two functions compute one head for all T tokens of a text. Both need only c and the rotary key of
-// each token, which a cache can store. read_keys() computes all keys and values from them. read_latents() absorbs
-// the matrices.
+// The following two functions compute one head for all T tokens of a text. Of the earlier tokens, both need only c
+// and the rotary key, which a cache can store. read_keys() computes all keys and values from them. read_latents()
+// absorbs the matrices.
 
 struct LatentHead {
   Tensor q, q_r;    // (T, d_h), (T, d_R), the rotary part already rotated
@@ -146,7 +155,8 @@ Tensor latent_attention(Tensor (*read)(const LatentHead&), const LatentAttention
 void check_latents(std::uint64_t seed, kit::Report& report) {
   const kit::Question groups = report.ask(
       "latent vectors as heads",
-      "How many key heads has a GQA model whose cache is as large as that of MLA with these sizes?",
+      "A GQA model has a cache as large as that of MLA with these sizes. How many KV heads would it have, if "
+      "the number could be a fraction?",
       {"half a head, because MLA stores no keys", "between 2 and 3", "4.5, one for each d_h"});
   LatentAttention layer({}, {.width = 6, .heads = 2, .head_width = 3, .rank = 4, .rotary_width = 2});
   layer.initialise(seed, DType::f64);
@@ -160,15 +170,15 @@ void check_latents(std::uint64_t seed, kit::Report& report) {
   const ModelSizes sizes;
   const double heads = static_cast<double>(numbers_per_token(Kind::mla, sizes)) /
                        static_cast<double>(numbers_per_token(Kind::mqa, sizes));
-  report.figure("numbers per token of MLA ÷ numbers of one key head with its value", heads);
+  report.figure("numbers per token of MLA ÷ numbers per token of one KV head", heads);
   report.answer(groups, 'b', heads == 2.25,
-                "A key head stores a key and a value, 2 d_h numbers. 4.5 d_h numbers are 2.25 such heads.");
+                "A KV head stores a key and a value, 2 d_h numbers. 4.5 d_h numbers are 2.25 such heads.");
 }
 
 // ---- 3. Four sorters --------------------------------------------------------------------------------------
-// Do fewer stored numbers make a worse model? We train one model of each kind on the task of lesson 20: sort four
-// to eight digits. The models have two blocks of width 64 and eight heads of width 8, and GQA has two KV heads.
-// MLA has d_c = 32 and d_R = 4. (train.cpp has the training loop, which is that of lesson 20.)
+// Is a model with fewer stored numbers worse? We train one model of each kind on the task of lesson 20, sorting four
+// to eight digits. Each model has two blocks of width 64, and each block has eight heads of width 8. GQA has two KV
+// heads. MLA has d_c = 32 and d_R = 4. (train.cpp contains the training loop, which is that of lesson 20.)
 
 std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::Report& report) {
   const ModelSizes sizes;
@@ -199,76 +209,77 @@ std::unique_ptr<LanguageModel> train_sorters(const kit::Options& options, kit::R
 //     MQA    128 bytes        2 · 2 · 1 · 8
 //     MLA    288 bytes        2 · (32 + 4)
 //
-// MLA stores slightly more than GQA with two KV heads. Its size does not grow with the number of heads, so it saves
-// more in a model with many heads.
+// MLA stores slightly more than GQA with two KV heads. But its cache does not grow with the number of heads, so MLA
+// saves more in a model with many heads.
 //
-// Each run checks that every model writes at least 99.9 % of 10,000 held-out answers without a mistake. So on this
+// Each run checks that every model sorts at least 99.9 % of 10,000 held-out strings without a mistake. So on this
 // small task, the smallest cache is good enough. In large models, a small cache has a price: Ainslie et al. report
 // that MQA loses some quality, and that GQA loses little. Llama 3, for example, uses GQA.
 //
 // The logits with and without the cache are equal up to rounding. This holds for MLA too, although the step with a
 // cache uses the absorbed matrices, and the pass without a cache computes all keys and values.
 
-// ---- 4. A step over any store -----------------------------------------------------------------------------
-// For the rest of the chapter, we keep the GQA model and change the place where keys and values are stored. So
-// we write its step for one new token ourselves. Query heads that share a KV head form a group: q has the axes
-// (B, groups, heads per group, 1, d_h), and the keys have 1 in place of the heads per group.
+// ---- 4. One decoding step with any cache ------------------------------------------------------------------
+// In the rest of the chapter, we keep the GQA model and change how keys and values are stored. So we write its
+// decoding step, which processes one new token, ourselves. Query heads that share a KV head form a group. Therefore q
+// has the shape (B, groups, heads per group, 1, d_h). The keys have the shape (B, groups, 1, T, d_h), which is
+// broadcast over the heads of a group.
 
-template <class Store>
-Tensor read(const Tensor& q, const Store& store) {
-  const Tensor scores = matmul(q, transpose(store.keys())) / std::sqrt(static_cast<double>(q.size(-1)));
-  return matmul(softmax(scores, -1), store.values());  // no mask: the store has no later tokens
+template <class Cache>
+Tensor read(const Tensor& q, const Cache& cache) {
+  const Tensor scores = matmul(q, transpose(cache.keys())) / std::sqrt(static_cast<double>(q.size(-1)));
+  return matmul(softmax(scores, -1), cache.values());  // no mask: the cache has no later tokens
 }
 
 Tensor read(const Tensor& q, const PagedCache& text);  // section 6
 
-// A store needs only append(), keys() and values(). Keys are rotated by their position before they are
-// stored, so the order in which a store returns them does not matter: the softmax and the sum of the values do
-// not depend on it.
+// A cache needs only append(), keys() and values(). Keys are rotated by their position before they are stored. So a
+// cache may return the tokens in any order, if the order is the same for keys and values: the weighted sum of the
+// values does not depend on it.
 
 /// tokens (B, 1) at `position` → logits (B, 1, V)
-template <class Store>
-Tensor step(const LanguageModel& gpt, const Indices& tokens, Size position, std::vector<Store>& stores) {
+template <class Cache>
+Tensor step(const LanguageModel& gpt, const Indices& tokens, Size position, std::vector<Cache>& caches) {
   Tensor x = gpt.input(tokens, position);
-  for (std::size_t layer = 0; layer < stores.size(); ++layer) {
+  for (std::size_t layer = 0; layer < caches.size(); ++layer) {
     const TransformerBlock& block = gpt.stack.blocks[static_cast<Size>(layer)];
     const MultiHeadOptions& sizes = block.self->options();
     const RotaryPositions turn({}, {.head_width = sizes.head_width}, {});
     const Tensor normed = (*block.self_norm)(x);
     const PreparedKV added = block.self->prepare(normed, normed, Mask{}, position);  // rotated
-    stores[layer].append(added.keys, added.values);
+    caches[layer].append(added.keys, added.values);
     const Tensor q = reshape(block.self->query(normed), {x.size(0), sizes.key_heads,
                                                          sizes.heads / sizes.key_heads, 1, sizes.head_width});
-    const Tensor read_by_heads = read(turn.rotate(q, position), stores[layer]);
+    const Tensor read_by_heads = read(turn.rotate(q, position), caches[layer]);
     x = x + block.self->output(reshape(read_by_heads, x.shape()));
     x = x + (*block.feed_forward)((*block.feed_forward_norm)(x));
   }
   return gpt.output((*gpt.stack.norm)(x));
 }
 
-/// Logits (B, T, V) of tokens (B, T) that follow `before` tokens in the stores.
-template <class Store>
-Tensor steps(const LanguageModel& gpt, const Indices& ids, std::vector<Store>& stores, Size before = 0) {
+/// Logits (B, T, V) of tokens (B, T) that follow `before` tokens in the caches.
+template <class Cache>
+Tensor steps(const LanguageModel& gpt, const Indices& ids, std::vector<Cache>& caches, Size before = 0) {
   std::vector<Tensor> logits;
   for (Size t = 0; t < ids.shape()[1]; ++t)
-    logits.push_back(step(gpt, ids.columns(t, t + 1), before + t, stores));
+    logits.push_back(step(gpt, ids.columns(t, t + 1), before + t, caches));
   return concat(logits, 1);
 }
 
-// The plain store is nn/'s KeyValueCache. With it, our step gives the logits of the model.
+// The plain cache is KeyValueCache in nn/. With it, our step computes the same logits as the model.
 
 void check_step(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   const Indices text = kit::draw_sorting(kit::Random(options.seed, 7), 8, 8, 8, true).inputs;
-  std::vector<KeyValueCache> stores(2, KeyValueCache(16));
+  std::vector<KeyValueCache> caches(2, KeyValueCache(16));
   report.at_most("our step: relative difference of the logits",
-                 kit::relative_difference(steps(gpt, text, stores), gpt(text)), 1e-5);
+                 kit::relative_difference(steps(gpt, text, caches), gpt(text)), 1e-5);
 }
 
 // ---- 5. A rolling cache -----------------------------------------------------------------------------------
 // In a *sliding window* (Beltagy et al. 2020), each token attends only to the last W tokens, itself included. Older
-// keys and values are never read again. So W slots are enough: position p is stored in slot p mod W, where it
-// replaces position p − W. This is a *rolling cache*, or a *ring*. Its memory is constant, however long the text is.
-// The table shows the position that each of four slots contains:
+// keys and values are never read again. So W slots are enough: the key and the value of position p are stored in slot
+// p mod W, where they replace those of position p − W. This is a *rolling cache*, a ring buffer. Its size is
+// constant, however long the text is. The table shows which position each of four slots contains:
 //
 //     W = 4                 slot 0    slot 1    slot 2    slot 3
 //     after position 3         0         1         2         3
@@ -276,11 +287,11 @@ void check_step(const LanguageModel& gpt, const kit::Options& options, kit::Repo
 
 void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   constexpr Size kWindow = 6;
-  const kit::Question window =
-      report.ask("a window of six tokens",
-                 "The sorter was trained with all tokens. Now each token sees only the last six. How many "
-                 "answers of eight digits are right?",
-                 {"almost all, because two blocks see twice as far", "about half", "almost none"});
+  const kit::Question window = report.ask(
+      "a window of six tokens",
+      "The model was trained with attention to all earlier tokens. Now each token attends only to the last "
+      "six. How many answers of eight digits are right?",
+      {"almost all, because two blocks see twice as far", "about half", "almost none"});
   TransformerOptions sizes = model_options(Kind::gqa, {.vocabulary = kit::kSortSymbols});
   sizes.block.window = kWindow;
   LanguageModel windowed(sizes);
@@ -307,10 +318,11 @@ void roll(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
 }
 
 // ---- 6. Pages ---------------------------------------------------------------------------------------------
-// A server answers many users at once, and does not know in advance how long each text will be. If it reserves
-// memory for the longest possible text, most of it stays empty. *Paged attention* (Kwon et al. 2023) divides the
-// memory into *pages* of the same number of positions. Each text has a table with the numbers of its pages, which
-// may be anywhere in memory. Only the last page of a text can be partly empty.
+// A server answers many users at once, and does not know in advance how long each text will be. If it reserves memory
+// for the longest possible text, most of this memory stays empty. *Paged attention* (Kwon et al. 2023) divides the
+// memory into *pages* for a fixed number of positions. (The paper calls them blocks.) Each text has a *page table*
+// with the numbers of its pages. The pages may be anywhere in memory. Only the last page of a text can be partly
+// empty.
 //
 //     position p   →   page table[p / page size], place p mod page size       (p / page size is rounded down)
 //
@@ -331,11 +343,17 @@ Tensor read(const Tensor& q, const PagedCache& text) {
 }
 
 // Many texts begin with the same prompt. Their tables can contain the same pages, so the prompt is stored once.
-// When a text is about to write to a page that others use too, it first makes a copy of this page: *copy on
-// write*. Full pages are never written again, so only the last page of the prompt is ever copied.
+// Before a token is appended to a page that several texts share, the page is copied. This is *copy on write*. Full
+// pages are never written again, so only the last page of the prompt is ever copied.
 //
 // In our example, a page has four positions, and the prompt has nine tokens. So it takes three pages, and the third
-// one contains a single token.
+// one contains a single token. Both texts then grow to 16 tokens, first one text and then the other. These are their
+// page tables in each block:
+//
+//     positions                            0–3    4–7    8–11    12–15
+//     both texts, after the prompt          0      1      2
+//     first text, at the end                0      1      3        4        page 3 begins as a copy of page 2
+//     second text, at the end               0      1      2        5
 
 void page(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   constexpr Size kPage = 4, kPrompt = 9;  // eight digits and "=": two full pages and one position
@@ -358,23 +376,25 @@ void page(const LanguageModel& gpt, const kit::Options& options, kit::Report& re
   report.at_most("second text: relative difference of the logits",
                  kit::relative_difference(two, gpt(changed)), 1e-5);
   report.figure("pages of a block at the end", static_cast<double>(pools[0].pages_in_use()));
-  report.check("2 shared pages and 2 of each text", pools[0].pages_in_use() == 6);
+  report.check("2 shared pages and 2 of each text", pools[0].pages_in_use() == 6 &&
+                                                        first[0].table() == std::vector<Size>{0, 1, 3, 4} &&
+                                                        second[0].table() == std::vector<Size>{0, 1, 2, 5});
 }
 
 // ---- 7. Eight bits ----------------------------------------------------------------------------------------
-// Finally, we can store each number in fewer bits. The key or the value of one head at one token is a row of d_h
-// numbers x. For each row, we store the *scale* s = max |x| / 127 in f32. For each number of the row, we store the
-// integer round(x / s), which is from −127 to 127, in one byte. When attention reads a number, it multiplies the
-// integer by s. The error is at most s / 2.
+// Finally, we can store each number in fewer bits. This is called *quantisation*. The key or the value of one head at
+// one token is a row of d_h numbers x. For each row, we store the *scale* s = max |x| / 127 in f32. For each number
+// of the row, we store the integer round(x / s), which is from −127 to 127, in one byte. When attention reads a
+// number, it multiplies the integer by s. The error is at most s / 2.
 //
-// So a row takes d_h + 4 bytes in place of 4 d_h. With d_h = 8, the cache shrinks to 12 / 32 of its size. With wider
-// heads, the scale matters less: with d_h = 128, the cache shrinks to 132 / 512 of its size.
+// So a row takes d_h + 4 bytes instead of 4 d_h. With d_h = 8, the cache shrinks to 12 / 32 = 0.375 of its size. With
+// wider heads, the scale matters less: with d_h = 128, the cache shrinks to 132 / 512, about a quarter of its size.
 
 void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report& report) {
   const kit::NextTokens test = kit::draw_sorting(kit::Random(options.seed, 6), options.smoke ? 4 : 500,
                                                  kit::kFewestDigits, kit::kMostDigits, true);
-  std::vector<QuantisedCache> stores(2);
-  const Tensor logits = steps(gpt, test.inputs, stores), plain = gpt(test.inputs);
+  std::vector<QuantisedCache> caches(2);
+  const Tensor logits = steps(gpt, test.inputs, caches), plain = gpt(test.inputs);
   const double loss = cross_entropy(plain, test.targets).item();
   report.figure("loss in f32", loss, "nats");
   report.at_most("loss in 8 bits − loss in f32", cross_entropy(logits, test.targets).item() - loss, 0.01,
@@ -383,34 +403,35 @@ void quantise(const LanguageModel& gpt, const kit::Options& options, kit::Report
   StackCache cache = gpt.cache(16);
   gpt(test.inputs, cache);
   const double share =
-      static_cast<double>(stores[0].bytes() + stores[1].bytes()) / static_cast<double>(bytes_in(cache));
+      static_cast<double>(caches[0].bytes() + caches[1].bytes()) / static_cast<double>(bytes_in(cache));
   report.check_quoted("bytes in 8 bits ÷ bytes in f32", share, 0.375, 1e-9);
 }
 
 // ---- 8. Bytes and speed -----------------------------------------------------------------------------------
-// The program measures larger models without training: two blocks of width 512 with eight heads. It draws the
-// size of the cache and the speed of generation against the number of tokens in the cache.
+// The program measures larger models without training: two blocks of width 512 with eight heads. It plots the size of
+// the cache and the speed of generation against the number of tokens in the cache.
 //
-// The size grows in proportion to the number of tokens. On logarithmic axes, the four curves are parallel, and the
-// distance between two of them shows the ratio of their numbers per token. The speed is nearly constant at first,
-// because each step reads all weights. With a long context, each step mainly reads the cache, so fewer stored
-// numbers give more tokens per second.
+// The size grows in proportion to the number of tokens. On logarithmic axes, the four curves are parallel lines. The
+// distance between two of them shows the ratio of their numbers per token. With a short context, the speed changes
+// little, because a step mainly reads the weights. With a long context, a step mainly reads the cache, so fewer
+// stored numbers give more tokens per second.
 //
 // MLA is an exception: it reads little but computes more. For each head and each token in the cache, a step of MHA
 // needs 2 · d_h multiplications: d_h for the score, and d_h for the sum of the values. MLA with absorbed matrices
 // needs 2 · d_c + d_R, more than four times as many with our sizes. A GPU often waits for its memory, so there it is
-// worth computing more to read less. On our processor, it is not: MLA reads less than a third of
-// MHA's bytes, and yet it is slower.
+// worth computing more to read less. On our processor, it is not: MLA reads less than a third of MHA's bytes, and yet
+// it is slower.
 
 void draw(const kit::Options& options, kit::Report& report) {
   report.at_least("bytes of MHA ÷ bytes of MLA", measure_kinds(options), 3.5);
 }
 
 // What to remember. The cache stores keys and values of all tokens: 2 · blocks · KV heads · head width numbers per
-// token. GQA and MQA have fewer KV heads. MLA stores one latent vector, from which each head computes its own keys
-// and values. A step absorbs these matrices into the query and the result. A rolling cache has a constant size, and
-// fits a model that was trained with a window. Pages waste little memory. They also let texts share a prompt, if a
-// shared page is copied before it is changed. Eight bits per number change the loss very little.
+// token. GQA and MQA have fewer KV heads. MLA stores one latent vector and a short rotary key per token. Each head
+// has matrices that compute its keys and values from the latent vector. A decoding step absorbs these matrices into
+// the query and the result. A rolling cache has a constant size. It needs a model that was trained with a sliding
+// window. Pages waste little memory. They also let texts share a prompt, if a shared page is copied before it is
+// changed. Eight bits per number change the loss very little.
 //
 // Exercises: lessons/practise 35 (attention over a page table; absorbed matrices; debug copy on write; keys and
 // values in few bits).
@@ -418,7 +439,7 @@ void draw(const kit::Options& options, kit::Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("35_cache", "the cache is the cost");
+  kit::Lesson program("35_cache", "make the KV cache smaller");
   program.steps(3000, 2);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     report.section("Bytes per token");
@@ -427,7 +448,7 @@ int main(int argc, char** argv) {
     check_latents(options.seed, report);
     report.section("Four sorters");
     const std::unique_ptr<LanguageModel> gpt = train_sorters(options, report);
-    report.section("A step over any store");
+    report.section("One decoding step with any cache");
     check_step(*gpt, options, report);
     report.section("A rolling cache");
     roll(*gpt, options, report);

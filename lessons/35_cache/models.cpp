@@ -9,8 +9,8 @@ namespace tapestry::lesson35 {
 
 namespace {
 
-/// Number of key heads; not defined for MLA.
-Size key_heads(Kind kind, Size heads) {
+/// Number of KV heads; not defined for MLA.
+Size kv_heads(Kind kind, Size heads) {
   return kind == Kind::mha ? heads : kind == Kind::gqa ? std::max<Size>(1, heads / 4) : 1;
 }
 
@@ -36,14 +36,14 @@ TransformerOptions model_options(Kind kind, const ModelSizes& sizes) {
                                                                             .rotary_width = head / 2});
   } else {
     options.positions = rotary();
-    options.block.key_heads = key_heads(kind, sizes.heads);
+    options.block.key_heads = kv_heads(kind, sizes.heads);
   }
   return options;
 }
 
 Size numbers_per_token(Kind kind, const ModelSizes& sizes) {
   const Size head = sizes.head_width();
-  return kind == Kind::mla ? 4 * head + head / 2 : 2 * key_heads(kind, sizes.heads) * head;
+  return kind == Kind::mla ? 4 * head + head / 2 : 2 * kv_heads(kind, sizes.heads) * head;
 }
 
 Size bytes_in(const StackCache& cache) {

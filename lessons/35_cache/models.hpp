@@ -15,7 +15,7 @@ inline constexpr std::array<Kind, 4> kKinds = {Kind::mha, Kind::gqa, Kind::mqa, 
 /// Returns "MHA", "GQA", "MQA" or "MLA".
 std::string name_of(Kind kind);
 
-/// Sizes of a model. Key heads, rank and rotary width follow from the heads: GQA has a key head for each four query
+/// Sizes of a model. KV heads, rank and rotary width follow from the heads: GQA has one KV head for four query
 /// heads; MLA has a rank of 4 · head width and a rotary part of head width / 2, the ratios of DeepSeek-V2.
 struct ModelSizes {
   Size layers = 2;      // blocks

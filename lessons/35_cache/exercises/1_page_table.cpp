@@ -1,9 +1,9 @@
 // 35.1 page_table: Attention over a page table
 // implement, 15 minutes
 //
-// The keys and values of many texts are stored in pages of the same number of positions. The table of a text
-// contains the numbers of its pages: position p is at place p mod S of page table[p / S], rounded down. S is the page
-// size.
+// The keys and values of many texts are stored in pages of S positions. The page table of a text contains the numbers
+// of its pages: position p is at place p mod S of page table[p / S], where p / S is rounded down.
+//
 // Compute attention for one query over the first `length` positions of a text:
 //
 //     weights = softmax(K q / √d),    result = Σ_p weights_p v_p

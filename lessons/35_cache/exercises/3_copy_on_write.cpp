@@ -1,8 +1,9 @@
 // 35.3 copy_on_write: Debug copy on write
 // debug, 15 minutes
 //
-// Texts store their tokens in pages of four places. A new text may share the pages of its prompt with an old one:
-// branch() copies the table, and counts one more owner for each page. Then each text is continued with append().
+// The tokens of all texts are stored in pages of four places. A new text may share the pages of its prompt with an
+// old one: branch() copies the table, and counts one more owner for each page. Then each text is continued with
+// append().
 //
 // But when one text is continued, another text changes. Fix append(). Before it writes to a page that has other
 // owners, it must copy this page. A page with one owner must not be copied. After each call, owners[i] must be the
