@@ -2,12 +2,12 @@
 //
 // 20 minutes to read, 40 seconds to run. Needs lessons 06 (queries, keys, values), 09 (the state of a recurrent
 // layer) and 25 (the memory that attention needs). Afterwards you can write linear attention in three forms that
-// compute the same result. You can use a matrix as a memory of keys and values, estimate how many pairs it holds,
-// and choose between the sum rule, the delta rule and a gate.
+// compute the same result. You can use a matrix as a memory of keys and values, and estimate how many pairs it holds.
+// You can choose between the sum rule and the delta rule, and decide whether to add a gate.
 //
 // Attention keeps all keys and values, and each new word attends to all of them. A recurrent layer keeps only one
-// state of constant size. If we remove the exponential of the softmax, attention becomes a recurrent layer, too
-// (section 2 shows why). What do we lose by removing it?
+// state of constant size. If we remove the softmax, attention becomes a recurrent layer with a state of constant
+// size, as section 2 shows. What do we lose?
 
 #include <algorithm>
 
@@ -35,10 +35,10 @@ namespace {
 //
 //     S = 10 (1, 0) + 20 (0.6, 0.8) = (22, 16)      read at k₁: 22       at k₂: 0.6 · 22 + 0.8 · 16 = 26
 //
-// We expected the reads to be 10 and 20. The keys are unit vectors, but they are not orthogonal: k₁ · k₂ = 0.6. So a
-// read at one key returns the value of this key plus 0.6 times the value of the other key. This way of writing is
-// the *sum rule*. All its reads are exact if three conditions hold: the keys are unit vectors, they are orthogonal
-// to each other, and each key is written once.
+// The reads should be 10 and 20, but they are 22 and 26. The keys are unit vectors, but they are not orthogonal:
+// k₁ · k₂ = 0.6. So a read at one key returns the value of this key plus 0.6 times the value of the other key. This
+// way of writing is the *sum rule*. All its reads are exact if three conditions hold: the keys are unit vectors, they
+// are orthogonal to each other, and each key is written once.
 //
 // The *delta rule* (Widrow and Hoff 1960; here in the form of Schlag, Irie and Schmidhuber 2021) first reads at k.
 // Then it writes the difference between v and this read:
@@ -50,27 +50,28 @@ namespace {
 // but a read at k₁ returns 18.4.
 //
 // Now write 30 at k₁, which was written before. A read at k₁ returns 18.4, so the delta rule writes the difference,
-// 11.6. S becomes (30, 11.2), and a read at k₁ returns 30. The sum rule would add 30 to the 22 stored there, so the
-// read would return 52.
+// 11.6. S becomes (30, 11.2), and a read at k₁ returns 30. With the sum rule, a read at k₁ returned 22 before.
+// Writing 30 there raises it to 52.
 //
 // So with the delta rule, a read at a unit key is exact right after the write at this key, whatever S was before. It
 // stays exact while all later keys are orthogonal to this key. A later key that is not orthogonal changes the read,
 // as k₂ changed the read at k₁.
 //
-// Now we use the memory for a text of T words. Each word t has a query q_t, a key k_t and a value v_t. The words come
-// one after another. Each word first writes v_t at k_t, and then reads at q_t. So a read depends on the pairs of this
-// word and of all earlier words.
+// Now we use the memory for a text of T words. The word at position t has a query q_t, a key k_t and a value v_t. At
+// each position in turn, we first write v_t at k_t and then read at q_t. So a read depends on the pairs of this word
+// and of all earlier words.
 //
-// Both rules take two optional factors per word. A *gate* α (also called forget gate or decay), from 0 to 1,
-// multiplies S before the write, so old pairs fade. A *strength* β multiplies the vector that is written: the value
-// (sum rule) or the difference (delta rule):
+// Both rules take two optional factors for each word. A *gate* α (also called forget gate or decay), from 0 to 1,
+// multiplies S before the write, so old pairs fade. A *write strength* β multiplies the vector that is written: the
+// value (sum rule) or the difference (delta rule):
 //
 //     sum rule     S ← α S + β k vᵀ
 //     delta rule   S ← α S + β k (v − α Sᵀ k)ᵀ
 //
 // With β < 1, the delta rule corrects only a part of the difference, so the read after the write is not exact.
 
-/// q and k (T, d) and v (T, e) → the reads (T, e). α and β have shape (T); undefined means 1.
+/// Maps q and k (T, d) and v (T, e) to the reads (T, e). alpha and beta have the shape (T); an undefined tensor means
+/// 1 for all words.
 Tensor word_by_word(const Words& x, WriteRule rule, const Tensor& alpha = {}, const Tensor& beta = {}) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());  // (d, e)
   std::vector<Tensor> reads;
@@ -108,10 +109,10 @@ void pencil(std::uint64_t seed, kit::Report& report) {
 //
 //     y_t = S_tᵀ q_t = Σ_{j ≤ t} v_j (k_jᵀ q_t) = Σ_{j ≤ t} (q_t · k_j) v_j
 //
-// The last sum is causal attention whose weights are the raw scores, without a softmax. The equation shows why this
-// attention is a recurrent layer. S_t does not depend on any query, so each word can add its pair to S, and S is all
-// that later queries need. With a softmax, the weight of v_j contains exp(q_t · k_j). Then we cannot move q_t out of
-// the sum, so each new query needs all keys again.
+// The last sum is causal attention whose weights are the raw scores, without a softmax. The first expression,
+// S_tᵀ q_t, is a recurrent layer with the state S_t. Such a state exists because S_t depends on no query: each word
+// adds its pair once, and later queries need nothing else. With a softmax, the weight of v_j contains exp(q_t · k_j).
+// We cannot move q_t out of the sum, so each new query needs all keys again.
 //
 // The last sum also shows a way to compute all reads without a loop. The function as_pairs() computes the scores of
 // all T² pairs of words at once:
@@ -127,11 +128,10 @@ Tensor as_pairs(const Words& x) {
 // result of the step before it, so the steps cannot run at the same time. The *parallel form*, as_pairs(), takes one
 // large step, but its cost grows as T².
 //
-// The third form, the *chunkwise form*, combines both. It cuts the text into *chunks*. From one chunk to the next,
-// it passes S, which holds the pairs of all earlier chunks. So each read is a sum of two
-// reads: one from S, and one from the pairs within the
-// chunk, in the parallel form. For chunks of C words, there are T/C chunks, and each takes about C² pairs of words.
-// So for a constant C, the cost grows as T.
+// The third form, the *chunkwise form*, combines both. It cuts the text into *chunks*, and passes S from each chunk
+// to the next. S holds the pairs of all earlier chunks. So each read is a sum of two reads: one from S, and one from
+// the pairs within the chunk, in the parallel form. With C words per chunk, there are T/C chunks, and each computes
+// the scores of C² pairs of words. Together, these are T · C scores. So for a constant C, the cost grows as T.
 
 /// The reads (T, e) of the sum rule, in chunks of `size` words.
 Tensor in_chunks(const Words& x, Size size) {
@@ -149,14 +149,14 @@ Tensor in_chunks(const Words& x, Size size) {
 
 // Raw scores can be negative, and they need not sum to 1. So they are not the weights of an average. *Linear
 // attention* (Katharopoulos and others 2020) solves both problems. Its name says that its cost is linear in T. First
-// it makes queries and keys positive with a *feature map*, φ(x) = elu(x) + 1, which is x + 1 for x > 0 and eˣ
-// otherwise. Then it divides by the sum of the weights:
+// it applies a *feature map* φ to queries and keys, which makes their elements positive: φ(x) = elu(x) + 1, which is
+// x + 1 for x > 0 and eˣ otherwise. Then it divides by the sum of the weights:
 //
 //     y_t = S_tᵀ φ(q_t) / (z_t · φ(q_t)),    S_t = Σ_{j ≤ t} φ(k_j) v_jᵀ,    z_t = Σ_{j ≤ t} φ(k_j)
 //
-// The code computes z_t with the same memory. It appends a 1 to every value, so S has one more column. This column is
-// z, and a read of it returns the sum of the weights. The code adds 10⁻⁶ to this sum, so that it never divides by 0.
-// The layer LinearAttention in nn/ does the same.
+// The code computes z_t with the same memory. It appends a 1 to every value, so S gets one more column, which is z_t.
+// The last element of each read is then the sum of the weights, z_t · φ(q_t). The code adds 10⁻⁶ to this sum, so that
+// it never divides by 0. The layer LinearAttention in nn/ does the same.
 
 Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, width), one head
   const auto phi = [](const Tensor& y) { return where(less(y, scalar(0, y.dtype())), exp(y), y + 1.0); };
@@ -167,10 +167,10 @@ Tensor layer_by_hand(const Tensor& x, const LinearAttention& layer) {  // x (T, 
 }
 
 // ---- 3. Time and memory -----------------------------------------------------------------------------------
-// linear_attend() computes the same as in_chunks() in one kernel, for batches and for several heads. It also has the
-// delta rule. There, each write of a chunk depends on the writes before it, so the kernel solves a small triangular
-// linear system for each chunk (core/simd/attention/linear.hpp shows the equations). We compare the time and memory
-// of linear_attend() with those of attend() from lesson 25.
+// linear_attend() computes the same as in_chunks() in one kernel, for batches and for several heads. It also
+// implements the delta rule. With this rule, each write depends on the earlier writes of the same chunk, so the
+// kernel solves a small triangular linear system for each chunk (core/simd/attention/linear.hpp shows the equations).
+// We compare the time and memory of linear_attend() with those of attend() from lesson 25.
 
 void time_and_memory(const kit::Options& options, kit::Report& report) {
   const kit::Question kept = report.ask(
@@ -189,38 +189,39 @@ void time_and_memory(const kit::Options& options, kit::Report& report) {
       "The matrix has 64 · 64 = 4096 numbers, whatever the length of the text.");
 }
 
-// The number of operations grows as T² with attend(), and as T with linear_attend(). So in long texts,
-// linear_attend() is faster. Each run checks that the sum rule is at least 5 times faster than attend() in the
-// longest text.
+// The number of operations grows as T² with attend(), and as T with linear_attend(). So for long texts,
+// linear_attend() is faster. Each run checks that the sum rule is at least 5 times faster than attend() for the
+// longest text, which has 16,384 words.
 //
 // In the pictures time.svg and memory.svg, both axes are logarithmic. On such axes, a cost that grows as Tᵖ is a
 // straight line with the slope p. So for long texts, the line of attend() in time.svg is about twice as steep as the
 // others.
 //
-// The memory in the table may surprise you: linear_attend() needs more than attend(). The table measures a forward
-// and a backward pass, as in training. Here the memory of both grows as T, because attend() does not store the T²
-// scores (lesson 25). And linear_attend() stores the matrix S of every chunk for the backward pass. The matrix saves
-// memory when a model generates text. Then one S replaces the keys and values of all earlier words.
+// The program also prints the memory for a forward and a backward pass, as in training. You may be surprised that
+// linear_attend() needs more memory than attend(). The memory of both grows as T, because attend() does not store the
+// T² scores (lesson 25). But linear_attend() also stores the matrix S of every chunk for the backward pass. Linear
+// attention saves memory when a model generates text: one matrix S replaces the keys and values of all earlier words.
 
 // ---- 4. How many pairs a matrix holds ---------------------------------------------------------------------
 // A matrix of constant size cannot hold an arbitrarily long text, so at some length it must lose pairs. How many
-// pairs can it hold? In this section, we train no model. We draw P pairs. A key is a random unit vector. A value is
-// one of the 64 *codes*, which are random unit vectors of e = 64 numbers. We write all pairs and then read at each
-// key. A read is right if its dot product with the written code is larger than with every other code.
+// pairs can it hold? In this section, we train no model. We draw 64 random unit vectors of e = 64 numbers, the
+// *codes*. Then we draw P pairs. The key of a pair is a random unit vector of d numbers. Its value is a randomly
+// chosen code, so several pairs can have the same value. We write all pairs and then read at each key. A read is
+// right if, of all codes, the written code has the largest dot product with the read.
 //
 // With the sum rule, a read at key i returns the value v_i plus Σ_{j ≠ i} (k_i · k_j) v_j. This sum is the *noise*.
 // Its mean squared norm follows in three steps:
 //
 // - In each term, v_j is a unit vector, so the squared norm of the term is (k_i · k_j)².
-// - The squares of the d numbers of k_j sum to 1, so each square is 1/d on average. All directions are equally
-//   likely for k_j, so we may choose the axes. If the first axis is the direction of k_i, then k_i · k_j is the first
-//   of these numbers. So (k_i · k_j)² is 1/d on average.
-// - The dot product of two different terms is 0 on average, because k_i · k_j is positive as often as negative. So
-//   the mean squared norm of the sum is the sum over the P − 1 terms, (P − 1) / d.
+// - All directions are equally likely for k_j, so we may choose the axes. Let the first axis be the direction of k_i.
+//   Then k_i · k_j is the first element of k_j. The squares of the d elements of k_j sum to 1, and by symmetry they
+//   have the same mean, 1/d. So (k_i · k_j)² is 1/d on average.
+// - The dot product of two different terms is 0 on average: their keys are independent, and each k_i · k_j is
+//   positive as often as negative. So the mean squared norm of the sum is the sum over the P − 1 terms, (P − 1) / d.
 //
-// With 32 pairs and d = 32, this is 0.97, and the squared norm of the value is 1. But the noise is spread over many
-// directions among the 64 dimensions of the values, so only a small part of it points to any one wrong code. That is
-// why most reads are still right.
+// With 32 pairs and d = 32, the mean squared norm of the noise is 31/32, or 0.97. This is nearly the squared norm of
+// the value, which is 1. But the noise is spread over many directions among the 64 dimensions of the values, so only
+// a small part of it points to any one wrong code. That is why most reads are still right.
 
 void capacity(const kit::Options& options, kit::Report& report) {
   const kit::Question repairs = report.ask(
@@ -232,7 +233,8 @@ void capacity(const kit::Options& options, kit::Report& report) {
   report.check_quoted("mean squared norm of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
   report.answer(
       repairs, 'b', at_32.delta + 5 < at_32.sum,
-      "Each write of the delta rule removes from S whatever is stored along its key. So the oldest pairs fade.");
+      "A write of the delta rule replaces what a read at its key returns. It also removes parts of the older "
+      "pairs whose keys are not orthogonal to this key. So the oldest pairs fade.");
 }
 // At seed 1, the table reads:
 //
@@ -241,19 +243,19 @@ void capacity(const kit::Options& options, kit::Report& report) {
 //     delta rule, d = 32             100.0    99.8    97.8    83.9    51.3    26.9
 //     softmax, d = 32                100.0   100.0   100.0   100.0   100.0   100.0
 //
-// The rows of the sum rule with d = 16 and d = 64 are similar. With d/4 pairs, nearly every read of the sum rule is
-// right. With 4 d pairs, at least one read in four is wrong. Each run checks both, for all three d. The delta rule
-// loses many reads already at P = d. Softmax attention keeps every pair separately, so its memory grows with P. We
-// multiply its scores by 40. Then the score of the right key is 40, and those of the other keys are mostly far
-// smaller. So the softmax is nearly one-hot, and it loses no pair here.
+// The program also prints the sum rule with d = 16 and d = 64; these rows are similar. With d/4 pairs, at least 99 %
+// of the reads of the sum rule are right. With 4 d pairs, at least one read in four is wrong. Each run checks both,
+// for all three d. The delta rule loses many reads already at P = d. Softmax attention keeps every pair separately,
+// so its memory grows with P. We multiply its scores by 40. The keys are unit vectors, so the score of the right key
+// is 40, and most other scores are far smaller. So the softmax is nearly one-hot, and it loses no pair here.
 //
-// The picture capacity.svg shows these rows: the number of pairs is relative to d, so the three curves of the sum
-// rule nearly coincide.
+// The picture capacity.svg shows all rows. Its x axis is the number of pairs divided by d. On this axis, the three
+// curves of the sum rule nearly coincide.
 //
 // Why does the delta rule lose more? A write at k sets the read at k to v. If k is not orthogonal to an older key,
 // this write also removes a part of the older value. The sum rule never removes anything: it only adds noise to all
-// pairs alike. So with the delta rule, the age of a pair matters. The picture age.svg shows the percentage of right
-// reads for each age, the number of pairs that were written after the pair.
+// pairs alike. So with the delta rule, the *age* of a pair matters, that is, how many pairs were written after it.
+// The picture age.svg shows the percentage of right reads for each age.
 //
 // At seed 1, with 32 pairs and d = 32, the delta rule reads 99.72 % of the newest 8 pairs correctly, and 60.01 % of
 // the oldest 8.
@@ -262,23 +264,25 @@ void capacity(const kit::Options& options, kit::Report& report) {
 // If the delta rule loses more pairs, why use it? In section 4, each key was written only once, and no pair had to be
 // forgotten. Here are two tasks in which pairs change or must be forgotten:
 //
-// - *Updates*. Each word of a text writes one of 16 symbols to a name. There are four times as many writes as names,
-//   so most names are written more than once. At the end, the model receives each name once more, with "?" in place
-//   of a symbol. It must return the last symbol that was written to this name.
-// - *Sections*. A text has three sections with different names, and the word "forget" between the sections. Each name
-//   is written once. At the end, the model receives the names of the last section and of one earlier section. It must
-//   return the symbols for the names of the last section and "nothing" for the earlier ones. So a model that always
-//   answers "nothing" is right in half of the cases.
+// - *Updates*. Each word of a text assigns one of 16 symbols to a name, as in "x = 3". There are four times as many
+//   assignments as names, so most names receive more than one symbol. At the end, the model receives each name once
+//   more, with "?" in place of a symbol. It must return the symbol that was assigned to this name last.
+// - *Sections*. A text has three sections with different names, and the word "forget" between the sections. One
+//   symbol is assigned to each name. At the end, the model receives the names of the last section and of one earlier
+//   section. For a name of the last section, it must return the symbol. For a name of the earlier section, it must
+//   return "nothing". Both sections have the same number of names, so a model that always answers "nothing" is right
+//   in half of the cases.
 //
-// The model has three parts. First, a word is the sum of two embeddings, one of its name and one of its symbol. Then
-// the layer LinearAttention computes q, k and v from each word, writes, and reads. Its matrix has d = 16 rows (the
-// option --rows). Queries and keys are divided by their length, so they are unit vectors. Finally, a small network
-// computes the answer from the read.
+// The model has three parts. The first part adds two embeddings for each word, one of its name and one of its symbol.
+// The second part, the layer LinearAttention, computes q, k and v from this sum, writes, and reads. Its matrix has
+// d = 16 rows (the option --rows). Queries and keys are divided by their length, so they are unit vectors. The third
+// part, a small network, computes the answer from the read.
 //
-// We compare the sum rule and the delta rule, each without and with a gate. The gate α is computed from the word by
-// a linear layer and a sigmoid. So is the strength β of the delta rule. The sum rule has no strength here, β = 1.
-// All models have the same learning rate, with one exception: on the updates, the sum rule with a gate learns far
-// more with three times this rate, so it gets that. This favours it in the comparison with the delta rule.
+// We compare the sum rule and the delta rule, each without and with a gate. The gate α is computed from the word by a
+// linear layer and a sigmoid. The write strength β of the delta rule is computed in the same way. For the sum rule,
+// β = 1. All models have the same learning rate, with one exception. On the updates, the sum rule with a gate learns
+// far more at three times this rate, so we use the higher rate for it. This favours it in the comparison with the
+// delta rule.
 
 void rules(Size rows, const kit::Options& options, kit::Report& report) {
   const kit::Question which = report.ask(
@@ -293,7 +297,8 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
       "With the gate, newer words count for more than older ones. But at each word, the gate scales the "
       "whole matrix by one number. If an old symbol fades, the symbols of all other names fade too.");
 }
-// At seed 1, these percentages of the answers are right, for 2 to 8 names per text or per section:
+// At seed 1, the percentages of right answers are as follows. "pairs" is the number of names in a text (updates) or
+// in a section (sections):
 //
 //     updates   pairs:       2       4       6       8
 //     sum                 33.7    33.0    32.2    29.4
@@ -308,36 +313,39 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 //
 // The picture rules.svg shows the last column as bars.
 //
-// In the updates, the sum rule returns the sum of all symbols that were written to a name. A sum does not depend on
-// the order of its terms, so the model cannot know which symbol was the last. The delta rule replaces the old symbol
-// of one name and leaves the other names nearly unchanged.
+// In the updates, a read of the sum rule adds the values of all symbols that were assigned to the name. A sum does
+// not depend on the order of its terms, so the model cannot know which symbol was the last. The delta rule replaces
+// the old symbol of one name and leaves the other names nearly unchanged.
 //
 // In the sections, the sum rule without a gate is hardly better than the constant answer "nothing". A gate can set α
 // near 0 at the word "forget", which deletes all pairs at once. The delta rule without a gate has no such factor. It
-// forgets an old pair only as later words write (section 4). With more names, it gets more answers wrong.
+// forgets an old pair only gradually, as later writes overwrite it (section 4). With more names, it gets more answers
+// wrong. A likely reason is that its matrix receives the pairs of all three sections. With 8 names per section, these
+// are 24 pairs, and the matrix has only 16 rows.
 //
-// So use the sum rule for pairs that are written once, and the delta rule for pairs whose value changes. Add a gate
-// if old pairs are no longer needed.
+// To summarise: use the sum rule for pairs that are written once, and the delta rule for pairs whose value changes.
+// Add a gate if old pairs are no longer needed.
 
 // ---- 6. Older units that multiply inputs ------------------------------------------------------------------
 // In attention, inputs multiply inputs: a query is multiplied by a key. Attention is not the first layer of this
 // kind. Sigma-pi units, for example, are from 1986 (Rumelhart, Hinton and McClelland). They compute sums of products
 // of inputs.
 //
-// A product can compute what a sum cannot. Let two inputs x₁ and x₂ be +1 or −1. The product x₁ x₂ is −1 if exactly
-// one of them is −1, and else +1. This is "exclusive or". No weighted sum y = a x₁ + b x₂ + c computes it. The
-// outputs at (1, 1) and (−1, −1) add up to 2c, and so do the outputs at (1, −1) and (−1, 1). But the first two
-// outputs should be +1, and the last two −1.
+// A product can compute what a sum cannot. Let each of two inputs x₁ and x₂ be +1 (false) or −1 (true). The product
+// x₁ x₂ is −1 if exactly one of them is −1, and +1 otherwise. This is the *exclusive or* (XOR). No weighted sum
+// y = a x₁ + b x₂ + c computes it. The outputs at (1, 1) and (−1, −1) add up to 2c, and so do the outputs at (1, −1)
+// and (−1, 1). But the first sum should be 2, and the second −2.
 //
-// The file relatives.cpp explains such units in a few lines each: multiplicative units, sigma-pi units, higher-order
-// units and hypernetworks. Linear attention belongs to this family. Each term of its read, (q_t · k_j) v_j,
-// multiplies three vectors that are all computed from the inputs.
+// The file relatives.cpp explains four such units, each with a few lines of code. *Multiplicative units* multiply two
+// weighted sums of the inputs. *Sigma-pi units* add up products of some of the inputs, and *higher-order units* use
+// all products. A *hypernetwork* computes the weights of another network. Linear attention belongs to this family.
+// Each term of its read, (q_t · k_j) v_j, multiplies three vectors that are all computed from the inputs.
 
-// What to remember. Without the exponential, attention becomes a recurrent layer whose state is one matrix of
-// constant size. The parallel form, the recurrent form and the chunkwise form give the same result at different
-// costs. The price is capacity: softmax attention keeps every pair, and a matrix with d rows holds only about d pairs
-// with random keys. With the delta rule, it holds fewer. The sum rule keeps old and new pairs alike. The delta rule
-// keeps the newest pairs and can replace a value. A gate can delete all pairs at once.
+// What to remember. Without the softmax, attention becomes a recurrent layer whose state is one matrix of constant
+// size. The parallel, the recurrent and the chunkwise form give the same result at different costs. The price is
+// capacity: softmax attention keeps every pair, but a matrix with d rows holds only about d pairs with random keys,
+// and fewer with the delta rule. The sum rule keeps old and new pairs equally well. The delta rule keeps the newest
+// pairs and can replace a value. A gate can delete all pairs at once.
 //
 // Exercises: lessons/practise 30 (Chunks of linear attention with a gate; The backward pass as a memory; Predict what
 // a memory returns; A small memory that learns to overwrite).

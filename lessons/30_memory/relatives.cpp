@@ -29,9 +29,9 @@ Tensor multiplicative(const Tensor& x, const Tensor& a, const Tensor& b) {
 }
 
 // Sigma-pi units (Rumelhart, Hinton and McClelland 1986) compute a sum (Σ) of products (Π) of some of the inputs:
-// y = Σ_c w_c Π_{i in c} x_i. The groups c of inputs are fixed in advance. With inputs of +1 and −1, one product
-// computes "exclusive or": x₁ x₂ is −1 if exactly one of the two is −1, and else +1. No weighted sum of x₁ and x₂
-// computes it.
+// y = Σ_c w_c Π_{i in c} x_i. The groups c of inputs are fixed in advance. With inputs of +1 (false) and −1 (true),
+// one product computes the exclusive or (XOR): x₁ x₂ is −1 if exactly one of the two is −1, and +1 otherwise. No
+// weighted sum of x₁ and x₂ computes it.
 
 /// x (B, n), weights (groups) → (B). A group is the indices of two inputs.
 Tensor sigma_pi(const Tensor& x, const std::vector<std::array<Size, 2>>& groups, const Tensor& weights) {

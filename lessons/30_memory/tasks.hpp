@@ -15,7 +15,7 @@ namespace tapestry::lesson30 {
 inline constexpr Size kNames = 64, kSymbols = 16;  // the keys and the values
 inline constexpr std::int64_t kForget = kNames, kAsked = kSymbols, kNothing = kSymbols;
 
-/// A batch of texts. Each word is a name and a symbol. There are three kinds of words: "name = symbol" writes a
+/// A batch of texts. Each word is a name and a symbol. There are three kinds of words: "name = symbol" assigns a
 /// symbol; "forget" has its own name, kForget; and the questions at the end of a text, "name = ?", have the symbol
 /// kAsked.
 struct Texts {
@@ -23,8 +23,8 @@ struct Texts {
   Size questions = 0;      // number of questions, the last words of each text
   Indices answers;         // (B, questions): symbols, or kNothing
 };
-/// Draws texts with `pairs` names and four times as many writes. Each name is written at least once. The answer is
-/// the last symbol of a name.
+/// Draws texts with `pairs` names and four times as many assignments, at least one for each name. The answer is the
+/// last symbol of a name.
 Texts draw_updates(kit::Random random, Size rows, Size pairs);
 /// Draws texts with three sections (chapters) of `pairs` names each, and "forget" between the sections. The questions
 /// are the names of the last section and of one earlier section. For names of the earlier section, the answer is

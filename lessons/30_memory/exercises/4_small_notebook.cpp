@@ -2,9 +2,9 @@
 // design, 25 minutes, limit 60 s, fast
 //
 // Choose the options of a layer of linear attention so that a model with this layer learns to overwrite symbols. Each
-// text has three of 12 names. It writes four symbols to each of these names, so it has 12 writes, in random order.
-// There are 6 symbols. At the end, the model receives each of the three names with a "?" and must return the last
-// symbol that was written to this name.
+// text has three of 12 names. It assigns four symbols to each of these names, so it has 12 assignments, in random
+// order. There are 6 symbols. At the end, the model receives each of the three names with a "?" and must return the
+// symbol that was assigned to this name last.
 //
 // The judge trains your model on 600 batches of 64 texts, with Adam and your learning rate. Then at least 98 % of the
 // answers must be right. If the first run misses this target, the judge trains once more from different initial
