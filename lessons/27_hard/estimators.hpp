@@ -53,7 +53,7 @@ struct AllQualities {
   Quality no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;  // τ = 0.1 and 1
 };
 AllQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed);
-/// Returns the exact variance of L_a (1{a = k} − p_k), with `offset` added to every loss.
+/// Returns the exact variance of L_a (δ_ak − p_k), with `offset` added to every loss.
 double exact_variance(const SingleQuestion& question, double offset);
 
 /// True for a method whose estimate changes when the symbols in the cells that were not drawn change.

@@ -1,17 +1,18 @@
 // 27 hard: sample one key, and train through the draw
 //
-// 20 minutes to read, 20 seconds to run. Needs lesson 06 (scores, and the task), 03 (Adam) and 02
-// (gradcheck). Afterwards you can train through a random choice that has no derivative, measure the bias and
-// the variance of a gradient estimate, and reduce its variance without changing its mean.
+// 20 minutes to read, 20 seconds to run. Needs lessons 02 (the derivative of softmax), 03 (Adam) and 06
+// (scores, and the task). Afterwards you can train through a random choice that has no derivative, measure the
+// bias and the variance of a gradient estimate, and reduce its variance without changing its mean.
 //
 // All attention so far is *soft*: the result is a weighted average of all values. But sometimes a model can
-// read only one value. For example, a camera can point at only one place. Or the values are in closed cells,
-// and it costs something to open a cell. *Hard* attention draws one key at random, with the attention weights
-// as probabilities, and reads only its value (Xu and others 2015).
+// read only one value. For example, a camera can point at only one place at a time. In another example, the
+// values are in closed cells, and opening a cell has a cost. *Hard* attention draws one key at random, with the
+// attention weights as probabilities, and reads only its value (Xu and others 2015).
 //
-// How can the scores be trained? If we change a score a little, the drawn key usually stays the same, and so
-// does the loss. Sometimes the key changes, and the loss jumps. So the derivative of the loss with respect to
-// the scores is 0, except at the jumps, where it does not exist.
+// How can the scores be trained? Suppose that the random numbers of the draw stay the same. If we change a
+// score a little, the drawn key usually stays the same, and so does the loss. Sometimes the key changes, and
+// the loss jumps. So the derivative of the loss with respect to the scores is 0, except at the jumps, where it
+// does not exist.
 
 #include <algorithm>
 #include <cmath>
@@ -35,33 +36,35 @@ constexpr DType f64 = DType::f64;
 //
 //     J = Σ_a p_a L_a = ¼ · 1 + ¾ · 3 = 2.5
 //
-// So we can compute its gradient. Let 1{a = k} be 1 if a = k, and 0 otherwise. From lesson 02 we know the
-// derivative of softmax, ∂p_a/∂s_k = p_a (1{a = k} − p_k). Therefore
+// So we can compute its gradient. From lesson 02 we know the derivative of softmax,
+// ∂p_a/∂s_k = p_a (δ_ak − p_k), where δ_ak is 1 if a = k, and 0 otherwise. Therefore
 //
-//     ∂J/∂s_k = Σ_a p_a · L_a (1{a = k} − p_k) = p_k (L_k − J)          for s₁: ¼ · (1 − 2.5) = −0.375
+//     ∂J/∂s_k = Σ_a p_a · L_a (δ_ak − p_k) = p_k (L_k − J)          for s₁: ¼ · (1 − 2.5) = −0.375
 //
 // This formula needs all losses L_a, so the model would have to open all cells. But look at the sum again. It
-// is the mean of L_a (1{a = k} − p_k), if the cell a is drawn with the probability p_a. A single draw needs
-// only its own loss L_a. So it gives an *estimate* of the gradient. The estimate is *unbiased*: its mean is
-// the exact gradient.
+// is the expected value of L_a (δ_ak − p_k) if the cell a is drawn with the probability p_a. So we can draw one
+// cell, observe only its loss L_a, and use L_a (δ_ak − p_k) as an *estimate* of the gradient. The estimate is
+// *unbiased*: its mean is the exact gradient.
 //
-// The derivative of ln p_a with respect to s_k is 1{a = k} − p_k. So the estimate is L_a ∂ln p_a/∂s_k. It is
-// called REINFORCE (Williams 1992), or the *score function* estimate. (In statistics, the score is this
-// derivative. It has nothing to do with attention scores.) For s₁ we get:
+// The derivative of ln p_a with respect to s_k is δ_ak − p_k. So the estimate is L_a ∂ln p_a/∂s_k. It is called
+// REINFORCE (Williams 1992) or the *score function estimator*. In reinforcement learning, it is the simplest
+// policy gradient. (In statistics, the score is this derivative. It has nothing to do with attention scores.)
+// For s₁ we get:
 //
-//     drawn    probability   L_a (1{a = 1} − ¼)       with the baseline 2.5: (L_a − 2.5) (1{a = 1} − ¼)
+//     drawn    probability   L_a (δ_a1 − ¼)          with the baseline 2.5: (L_a − 2.5) (δ_a1 − ¼)
 //       1        ¼            1 · ¾ =  0.75            (1 − 2.5) ·   ¾  = −1.125
 //       2        ¾           −3 · ¼ = −0.75            (3 − 2.5) · (−¼) = −0.125
 //     mean                   −0.375                    −0.375
 //     variance                0.422                     0.188      (the mean of the squares, minus 0.375²)
 //
-// The mean of the estimates is right, but each single estimate is far from it. The last column shows a
-// remedy: it subtracts a number b, the *baseline*, from the losses. The variance falls, and the mean stays the
+// The mean of the estimates is right, but each individual estimate is far from it. The last column shows a
+// remedy: a number b, the *baseline*, is subtracted from the losses. The variance falls, and the mean stays the
 // same. This holds for every b, because the probabilities sum to 1 for every s:
 //
 //     Σ_a p_a · b ∂ln p_a/∂s_k = b Σ_a ∂p_a/∂s_k = b ∂1/∂s_k = 0
 //
-// A good baseline is the expected loss J, or the mean of earlier losses. It must not depend on the draw.
+// A good baseline is the expected loss J, or a moving average of earlier losses, which we use in section 4. It
+// must not depend on the current draw.
 //
 // In code, we return a *surrogate loss*: its gradient is the estimate, and its value has no meaning.
 
@@ -74,7 +77,8 @@ Tensor reinforce(const Tensor& scores, const Indices& drawn, const Tensor& losse
 }
 
 // The second term trains the scores. The first term, `losses`, trains the part of the model that uses the
-// value: its gradient flows through the losses as usual. In the second term, detach() prevents that.
+// value: its gradient flows through the losses as usual. In the second term, the losses are only factors, so
+// detach() stops the gradient there.
 
 void pencil(kit::Report& report) {
   const kit::Question larger = report.ask(
@@ -99,20 +103,20 @@ void pencil(kit::Report& report) {
 }
 
 // ---- 2. Gumbel noise --------------------------------------------------------------------------------------
-// How can we draw a key with the probabilities softmax(s)? For each score, we draw u uniformly between 0 and
-// 1, and add the noise g = −ln(−ln u). Then we choose the key with the largest sum. This is the *Gumbel-max trick*:
-// key a has the largest sum with the probability p_a (Gumbel 1954). Once g is drawn, the chosen key is a function of
-// s + g.
+// How can we draw a key with the probabilities softmax(s)? For each score, we draw u uniformly between 0 and 1,
+// and add the noise g = −ln(−ln u). Then we choose the key with the largest sum. This is the *Gumbel-max
+// trick*: key a has the largest sum with the probability p_a (Gumbel 1954). All randomness is now in g. Once g
+// is drawn, the chosen key is a function of the scores. (This is called *reparameterisation*.)
 //
-// This function still jumps, because it returns the index of the largest number. If we replace the maximum by
-// a softmax, it has a derivative. The result is *Gumbel-softmax* (Jang and others; Maddison and others,
-// 2017). With the *temperature* τ > 0, the weights are
+// This function, the argmax of s + g, still jumps. If we replace the argmax by a softmax, the function has a
+// derivative. The result is called *Gumbel-softmax* (Jang and others; Maddison and others, 2017). With the
+// *temperature* τ > 0, the weights are
 //
 //     w = softmax((s + g) / τ)          τ → 0: 1 at the drawn key         τ large: nearly equal weights
 //
-// This is the *soft* form. Its result is a weighted average again, so the model reads all values. The
-// *straight-through* form reads only one value: in forward, the key with the largest weight gets the weight 1.
-// In backward, the gradient is that of w.
+// This is the *soft* form. Its result is a weighted average again, so the model reads all values. In the
+// forward pass, the *straight-through* form reads only one value: the key with the largest weight gets the
+// weight 1, and the others get 0. In the backward pass, it uses the gradient of w.
 //
 // Neither form needs ln p. But in general, the mean of their gradients is not the gradient of J. So these estimates
 // are *biased*.
@@ -130,9 +134,9 @@ Tensor straight_through(const Tensor& scores, const Tensor& noise, double tau) {
   return one_hot(argmax(w), w.size(-1), w.dtype()) + (w - w.detach());  // adds 0, with the gradient of w
 }
 
-// In nn/, choose() draws a key, and score_function_loss() is the surrogate loss of REINFORCE. Gumbel-softmax
-// is gumbel_softmax(τ, kind), a normaliser for any attention. The draws depend on set_random(seed, step), like
-// those of dropout.
+// In nn/, choose() draws a key, and score_function_loss() is the surrogate loss of REINFORCE. gumbel_softmax(τ,
+// kind) returns Gumbel-softmax as a normaliser, which any Attention layer can use. The draws depend on
+// set_random(seed, step), like those of dropout.
 
 void check_draws(std::uint64_t seed, kit::Report& report) {
   const Tensor scores = expand(log(tensor({{0.25, 0.75}}, f64)), {100'000, 2});
@@ -144,9 +148,9 @@ void check_draws(std::uint64_t seed, kit::Report& report) {
 
 // ---- 3. Bias and variance of the estimates ----------------------------------------------------------------
 // Now there are sixteen cells, and each contains one of ten symbols. The model, which we call the *reader*,
-// draws a cell and names the symbol in it. Only one cell has the symbol that is the right answer. The reader
-// knows the symbols already: it gives the logit 4 to the symbol that it reads, and 0 to the others. It does
-// not know yet which cell to read: its scores are random. Only the scores need a gradient here.
+// draws a cell and names the symbol in it. Exactly one cell contains the symbol that is the right answer. The
+// reader knows the symbols already: it gives the logit 4 to the symbol that it reads, and 0 to the others. It
+// does not know yet which cell to read: its scores are random. Only the scores need a gradient here.
 //
 // With sixteen cells, we can still compute the exact gradient, p_k (L_k − J). Each method makes 100,000
 // estimates of it. If a method is unbiased, the mean of its estimates differs from the gradient only by
@@ -161,7 +165,8 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
       "τ = 0.1", "How do the bias and the variance of Gumbel-softmax change when τ falls from 1 to 0.1?",
       {"less bias, less variance", "less bias, more variance", "more bias, less variance"});
   const kit::Question opened = report.ask(
-      "one cell opened", "Which of the methods need only the opened cell, in forward and in backward?",
+      "one cell opened",
+      "Which of the methods need only the value of the opened cell, in both the forward and the backward pass?",
       {"REINFORCE and straight-through", "REINFORCE alone", "all of them"});
   const AllQualities all = measure(question, options.smoke ? 1000 : 100'000, options.seed);
   show(all, options);
@@ -178,12 +183,14 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
   const ReadsOthers reads = reads_other_cells(question, options.seed);
   report.answer(
       opened, 'b', !reads.reinforce && reads.straight_through,
-      "Straight-through reads one cell in forward. But in backward it uses the gradient of a mixture, which "
-      "depends on the values of all cells. If we change the symbol in a cell that was not read, its gradient "
-      "changes.");
+      "Straight-through reads one cell in the forward pass. But in the backward pass it uses the gradient of "
+      "a mixture, which depends on the values of all cells. If we change the symbol in a cell that was not "
+      "read, its gradient changes.");
 }
 
-// At seed 1, the table of estimates reads:
+// At seed 1, the table of estimates reads as follows. The error of the mean is the norm of its difference from
+// the gradient, divided by the norm of the gradient. The last column is the largest of the sixteen differences,
+// one for each score, in standard errors.
 //
 //                                  variance error of the mean   in standard errors
 //     REINFORCE, no baseline          967.9             9.0 %                  1.7
@@ -194,17 +201,20 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
 //     Gumbel-softmax, τ = 1             7.3            21.5 %                 44.0
 //
 // The last column shows whether a method is biased. With τ = 1, the means are many standard errors away from
-// the gradient, so these two methods are biased. With τ = 0.1, the bias is smaller and the variance is larger, so the
-// mean of all these estimates barely shows a bias. At other seeds, the numbers differ, but REINFORCE stays within a few standard errors.
+// the gradient, so these two methods are biased. With τ = 0.1, the error of the mean is smaller and the
+// variance is larger, so even 100,000 estimates hardly show a bias. At other seeds, the numbers differ, but
+// REINFORCE stays within a few standard errors.
 
 // ---- 4. Training with five methods ------------------------------------------------------------------------
 // Now we train the reader. It must also learn to name the symbols. The task is similar to that of lesson 06.
-// Each cell has a cover with an arrow k, which is a vector. The query for the cell with the arrow k is R k,
-// where R is a rotation that the reader does not know. The right answer is the symbol in that cell.
+// Each cell has a key k, which we imagine as an arrow on the cover of the cell. The query for the cell with the
+// key k is R k, where R is a rotation that the reader does not know. The right answer is the symbol in that
+// cell.
 //
 // In training, a reader draws a cell and reads its symbol. (With the soft form, it reads a weighted average of
-// all symbols.) In the test, all readers read the cell with the largest score. For comparison, one reader
-// always draws a cell uniformly at random. It learns to name the symbol that it reads, but not where to look.
+// all symbols.) In the test, a reader reads the cell with the largest score. One reader is for comparison only:
+// in training and in the test, it draws a cell uniformly at random. It learns to name the symbol that it reads,
+// but not where to look.
 
 MethodResults train_readers(double temperature, const kit::Options& options, kit::Report& report) {
   const MethodResults five = train_five(temperature, options);
@@ -215,7 +225,7 @@ MethodResults train_readers(double temperature, const kit::Options& options, kit
   return five;
 }
 
-// At seed 1, the readers give these shares of right answers:
+// At seed 1, these percentages of the answers are right:
 //
 //                              right answers
 //     a cell at random                14.8 %
@@ -224,12 +234,15 @@ MethodResults train_readers(double temperature, const kit::Options& options, kit
 //     Gumbel-softmax, soft           100.0 %
 //     straight-through               100.0 %
 //
-// So a small bias does no harm here, but a large variance does. At other seeds, the numbers differ, but the
-// last three methods always learn the task.
+// A random cell is the right one in 1 of 16 cases. In the others, its symbol is right in 1 of 10 cases. So a
+// reader of random cells should be right in about 1/16 + 15/16 · 1/10 of the cases, or 16 %. The bias of
+// Gumbel-softmax, about 20 % of the gradient in section 3, does no harm here. The large variance of REINFORCE
+// without a baseline does. At other seeds, the numbers differ, but the last three methods always learn the
+// task.
 //
-// The picture glimpses.svg shows the reader's probabilities for the sixteen cells of one table. Each row is a
-// step of the training. In the recorded run, the probability moves to the right cell with all four methods, but
-// without a baseline it takes longest.
+// The picture glimpses.svg shows how the probabilities of the sixteen cells of one question change in training,
+// for each of the four trained methods. Each row is one moment of the training. At seed 1, the probability
+// moves to the right cell with all four methods, most slowly without a baseline.
 
 // ---- 5. How much variance training tolerates --------------------------------------------------------------
 // In practice, a draw often has only a small effect on a large loss. For example, the loss of a caption with
@@ -242,8 +255,8 @@ void add_to_losses(double most, const SingleQuestion& question, const MethodResu
                    const kit::Options& options, kit::Report& report) {
   const kit::Question noisy = report.ask(
       "every loss 30 larger",
-      "We add 30 to every loss and train without a baseline. How many answers are right, compared with the "
-      "training without the added 30?",
+      "We add 30 to every loss and train without a baseline. How many answers are right at the end, compared "
+      "with training without the added 30?",
       {"the same number, because the mean gradient is the same", "fewer than half of all answers",
        "the same number, but after more steps"});
   const Raised right = raise_losses(question, five, most, options);
@@ -254,7 +267,7 @@ void add_to_losses(double most, const SingleQuestion& question, const MethodResu
       "nowhere. A baseline removes the added number, whatever its size.");
 }
 
-// At seed 1, if a number is added to all losses, the variance and the right answers become:
+// At seed 1, the variance and the percentages of right answers depend on the added number as follows:
 //
 //      added to losses   variance    no baseline     baseline
 //                  0.0        968         86.7 %      100.0 %
@@ -263,9 +276,9 @@ void add_to_losses(double most, const SingleQuestion& question, const MethodResu
 //                 10.0      11461         22.5 %
 //                 30.0      67360         17.2 %      100.0 %
 //
-// The variance is that of REINFORCE without a baseline, for the question of section 3. The reader with a
-// baseline is trained for the first and the last row only. A baseline subtracts the added number again, so it
-// does not matter how large the number is.
+// The variance is that of REINFORCE without a baseline, for the sixteen cells of section 3. We trained the
+// reader with a baseline only for the first and the last row. The baseline adapts to the added number and
+// subtracts it again, so the size of the number does not matter.
 
 // What to remember. The loss after a draw has no useful derivative, but the expected loss has one. REINFORCE
 // estimates its gradient without bias, from the one cell that was read. A baseline that does not depend on

@@ -20,14 +20,14 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
   const Tensor p = softmax(scores, -1);
   Tensor slope = zeros(scores.shape(), scores.dtype());
   for (const Indices& a : drawn)
-    slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
+    slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = δ_ak − p_k
   return unsqueeze(losses - b, -1) * slope;                           // each row with its own loss
   //]
 }
 
 // hint: The logarithm of a product is a sum of logarithms. What is ∂ ln p_a / ∂s_k for one draw?
-// hint: For one draw, the derivative is 1{k = a} − p_k. For m draws, add up 1{k = a} over the draws, and
-//   subtract p_k ____ times.
+// hint: For one draw, the derivative is δ_ak − p_k, where δ_ak is 1 if a = k, and 0 otherwise. For m draws, add
+//   up δ_ak over the draws, and subtract p_k ____ times.
 // hint: Add slope = slope + one_hot(a, n, dtype) - p in a loop. Then return unsqueeze(losses - b, -1) * ____.
 
 // wrong: The sign is wrong. A step against your estimate makes a draw with a small loss less likely.
@@ -35,11 +35,11 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 // + return unsqueeze(b - losses, -1) * slope;
 // wrong: You left out −p_k. The probabilities sum to 1, so when one key becomes more likely, the others
 //   become less likely.
-// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
+// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = δ_ak − p_k
 // + slope = slope + one_hot(a, scores.size(-1), scores.dtype());
 // wrong: You used the derivative of p_a. The estimate needs the derivative of ln p_a. The factor p_a is
 //   already there, because key a is drawn with the probability p_a.
-// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
+// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = δ_ak − p_k
 // + {
 // + const Tensor one = one_hot(a, scores.size(-1), scores.dtype());
 // + slope = slope + sum(one * p, {-1}, Keep::yes) * (one - p);
@@ -51,7 +51,7 @@ Tensor estimate(const Tensor& scores, const std::vector<Indices>& drawn, const T
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss
 // + return unsqueeze(losses - b, -1) * slope / static_cast<double>(drawn.size());
 // wrong: Only the last draw counts in your estimate. Add ∂ ln p for each draw.
-// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = 1{k = a} − p_k
+// - slope = slope + one_hot(a, scores.size(-1), scores.dtype()) - p;  // ∂ ln p_a / ∂s_k = δ_ak − p_k
 // + slope = one_hot(a, scores.size(-1), scores.dtype()) - p;
 // wrong: The baseline is missing. It does not change the mean, but it changes every single estimate.
 // - return unsqueeze(losses - b, -1) * slope;  // each row with its own loss

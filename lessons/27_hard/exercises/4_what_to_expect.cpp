@@ -3,7 +3,7 @@
 //
 // A model reads one of two cells, with the probabilities ½ and ½. The loss is 0 after reading the first cell
 // and 2 after reading the second. REINFORCE estimates the gradient with respect to the first score by
-// (L_a − b) (1{a = 1} − p₁). Predict six numbers:
+// (L_a − b) (δ_a1 − p₁), where δ_a1 is 1 if a = 1, and 0 otherwise. Predict six numbers:
 //
 // 1. the mean of the estimate;
 // 2. its variance with b = 0;
@@ -97,7 +97,7 @@ double noisy_weight() {
 // wrong: You forgot τ. Divide the noisy scores by 0.5 before the softmax.
 // - return 1 / (1 + std::exp(-1.0));
 // + return 1 / (1 + std::exp(-0.5));
-// wrong: The straight-through form gives the weight 1 in forward. The soft form is a mixture.
+// wrong: The straight-through form gives the weight 1 in the forward pass. The soft form is a mixture.
 // - return 1 / (1 + std::exp(-1.0));
 // + return 1;
 
