@@ -37,11 +37,12 @@ namespace detail {
 class Cloning;
 }
 
-/// Parent and name of a module, written {*this, "name"}. Parent{} makes the root of a model. With a parent and an empty
-/// name, the module adds no prefix to the names of its children.
+/// The place of a module in a model: its parent and its name, written {*this, "name"}. A module made with Parent{} is
+/// the root of a model. With a parent and an empty name, the module adds no prefix to the names of its children.
 struct Parent {
   Parent() = default;
-  /// `Owner` is the class of the parent. Its size lets the parent detect members that were made without a Parent.
+  /// `Owner` is the class of the parent. The parent's memory has the size of this class. So the parent can find modules
+  /// within its own memory that were made without a Parent.
   template <std::derived_from<Module> Owner>
   Parent(Owner& parent_in, std::string name_in);
   /// Fails to compile, because the class of the parent does not derive from Module.
@@ -69,13 +70,13 @@ class Module {
   /// appear once. Each tensor has the full name of its parameter.
   std::vector<Tensor> parameters() const;
   /// Returns all parameters by their name relative to this module ("encoder.rnn.weight_ih_l0"). Tied parameters appear
-  /// once. The tensors share memory with the weights, so later changes of the weights change them too. For a parameter
-  /// without values, the state holds the leaf itself instead of a detached tensor.
+  /// once. The tensors are detached but share memory with the weights, so they show later changes of the weights. For a
+  /// parameter that has no values yet, the state contains the leaf itself.
   State state() const;
   /// Copies values into the parameters. Values are converted to the parameter's dtype; a parameter without values takes
-  /// the dtype of the given tensor. A tied parameter may be given under any of its names. Throws one error that lists
-  /// all missing names, unknown names, wrong shapes, and tied names with different values. No parameter changes in that
-  /// case. Also throws if a member layer was made without a Parent.
+  /// the dtype of the given tensor. A tied parameter may be given under any of its names. If names are missing or
+  /// unknown, shapes are wrong, or tied names have different values, throws one error that lists all of these and
+  /// changes no parameter. Also throws if a member layer was made without a Parent.
   void load_state(const State& state);
 
   /// Gives every parameter its initial values. The random numbers depend only on the seed and on the full name of the
@@ -148,7 +149,8 @@ class Module {
   std::vector<Child> children_;
   bool training_ = true;
   bool is_root_ = false;  // listed in the registry of modules without a Parent
-  // Bytes from `this` to the end of the complete object, as far as its registered members tell.
+  // Bytes from `this` to the end of the complete object. Its registered members report this number; before the first
+  // one, it is 0.
   std::ptrdiff_t extent_ = 0;
 };
 
@@ -160,7 +162,8 @@ Parent::Parent(Owner& parent_in, std::string name_in)
 /// initialised or loaded.
 ///     Parameter weight{*this, "weight", {out, in}, xavier};
 /// A Parameter can be used as a Tensor but cannot be copied. `Tensor w = layer.weight;` makes a tensor that shares its
-/// values and gradient. Throws if the name is empty or already used in the module, or if a size is negative.
+/// values and gradient. The constructor throws if the name is empty or already used in the module, or if a size is
+/// negative.
 class Parameter : public Tensor {
  public:
   /// An empty handle, for an optional parameter that a layer does not have.
@@ -168,7 +171,7 @@ class Parameter : public Tensor {
   template <std::derived_from<Module> Owner>
   Parameter(Owner& owner, std::string name, const Dims& shape, Initialiser initialiser)
       : Parameter(&Module::with_extent(owner), std::move(name), shape, std::move(initialiser)) {}
-  /// Fail to compile, because the class, the initial values or the parent of the parameter is missing.
+  /// Fail to compile: the owner does not derive from Module, or the initial values or the owner are missing.
   template <class Other>
   requires(!std::derived_from<Other, Module>)
       Parameter(Other&, const std::string&, const Dims&, const Initialiser&) {
@@ -191,8 +194,8 @@ class Parameter : public Tensor {
   Parameter& operator=(const Parameter&) = delete;
   ~Parameter();
 
-  /// Ties this parameter to `other`: both become one leaf, with shared values and one gradient, which is listed once
-  /// under the name of `other`. Throws if the shapes differ.
+  /// Ties this parameter to `other`: both become one leaf with the same values and one gradient. The leaf is listed
+  /// once, under the name of `other`. Throws if the shapes differ.
   void tie(const Parameter& other);
 
   /// Name within its module ("weight"). Tensor's name() is the full name.
@@ -213,7 +216,8 @@ class Parameter : public Tensor {
 
 namespace detail {
 
-/// Returns true if M can be constructed from (Parent, args…). Otherwise a static_assert says what to write.
+/// Returns true if M can be constructed from (Parent, args…). Otherwise a static_assert fails with a message that shows
+/// the constructor to write.
 template <class M, class... Args>
 constexpr bool can_construct() {
   constexpr bool kCan = std::is_constructible_v<M, Parent, Args...>;
@@ -259,7 +263,7 @@ class List : public Module {
 namespace detail {
 
 /// State of a clone() in progress. While it exists, the copy constructors of Module and Parameter work on this thread.
-/// They look up the copies that were already made.
+/// They record each copy in it, and look up the copies of parents and of tied parameters.
 class Cloning {
  public:
   explicit Cloning(std::optional<DType> dtype);
@@ -284,9 +288,9 @@ class Cloning {
 }  // namespace detail
 
 /// Returns a copy of a model with the same values, converted to `dtype` if one is given. Use it for gradient checks in
-/// f64, or to keep an average of the weights. Parameters stay tied and frozen, children keep their order, and gradients
-/// are not copied. Plain members are copied as they are, so a module that stores a pointer or reference to another part
-/// of the model cannot be cloned safely. Throws if M is not the concrete type of the model.
+/// f64, or to keep an average of the weights. Tied parameters stay tied, and frozen ones stay frozen. Children keep
+/// their order. Gradients are not copied. Plain members are copied as they are, so a module that stores a pointer or
+/// reference to another part of the model cannot be cloned safely. Throws if M is not the concrete type of the model.
 template <class M>
 std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
   if (typeid(model) != typeid(M)) detail::Cloning::refuse_type(model);

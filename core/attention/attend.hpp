@@ -15,8 +15,8 @@
 
 namespace tapestry {
 
-/// An extra key with value 0, so that a query can attend to nothing (Miller 2023, "Attention is off by one"; Xiao et
-/// al. 2023, "attention sinks", arXiv 2309.17453).
+/// An attention sink (Xiao et al. 2023, arXiv 2309.17453): an extra key with value 0 that takes part in the softmax, so
+/// that a query can attend to nothing (Miller 2023, "Attention is off by one").
 class Sink {
  public:
   /// No sink.
@@ -26,7 +26,7 @@ class Sink {
   Sink(Bool on) : on_(on) {}
   /// A sink with learned scores of shape (heads), or () for one score that all heads share. Pass learned(scores).
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
-  /// Fails to compile, because a sink trains its scores.
+  /// Fails to compile: a sink's scores are trained, so they must be passed as learned(scores).
   template <std::derived_from<Tensor> Scores>
   Sink(const Scores&) {
     static_assert(sizeof(Scores) == 0, "a sink's scores must be marked as learned: .sink = learned(w)");
@@ -61,30 +61,36 @@ struct AttendOptions {
   /// 2014). If dropout > 0, each call draws from a new random stream and advances this thread's random_state().
   /// attend() has no eval mode: pass 0 outside training.
   double dropout = 0;
-  /// If true, throws for a query whose keys are all masked, instead of returning 0 for the query.
+  /// If true, attend() throws if all keys of a query are masked. If false, the result of such a query is 0.
   bool strict = false;
 };
 
 /// Computes attention: query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is
 /// the batch; the other leading axes are heads. The leading axes of key and value broadcast to those of query. If the
 /// last leading axis of key and value has size 1, all query heads along that axis share the same keys and values,
-/// without a copy. For grouped heads, pass query (B, groups, heads per group, Tq, d) with key and value (B, groups, 1,
-/// Tk, …). Neither forward nor backward allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Throws if shapes, types
-/// or options do not fit.
+/// without a copy. For grouped-query attention, pass query (B, groups, heads per group, Tq, d) with key and value (B,
+/// groups, 1, Tk, …). Neither forward nor backward allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Throws if
+/// shapes, types or options do not fit.
 ///
-/// Guarantees about masked pairs, NaN and infinity. attend(), attend_by_ops() and the Attention layer keep them for
-/// values and for first and second derivatives:
-///  - A key or value that the mask hides from all queries affects nothing, whatever it contains.
-///  - A query without pairs (all pairs are masked or have score −∞) gets the result 0 and the gradient 0 exactly,
+/// Guarantees about masked pairs, NaN and infinity. They hold for attend(), attend_by_ops() and the Attention layer,
+/// for results and for first and second derivatives.
+///
+/// You may pass:
+///  - A key or value that the mask hides from all queries. It affects nothing, whatever it contains.
+///  - A query without pairs (all pairs are masked or have score −∞). It gets the result 0 and the gradient 0 exactly,
 ///    whatever the inputs contain.
-///  - If a pair is masked, finite numbers in its key and value do not affect its query. NaN or infinity in a key or
-///    value that some queries see is an error of the input. It reaches the results of at least those queries, unless
-///    the score drops it. It may reach every other result of the same batch row, except for queries without pairs.
-///  - A score's value and slope at masked pairs, or in the branch that select() does not take, affect nothing,
-///    even if they are NaN.
-///  - A score of −∞ hides its pair like the mask, but the key is still read. So a key that is hidden from all queries
-///    by scores alone, not by the mask, must contain finite numbers. If a score maps a finite number to NaN or +∞,
-///    attend() throws.
+///  - Finite numbers in the key and value of a masked pair. They do not affect the result of the pair's query.
+///  - A score whose value or derivative is NaN at masked pairs, or in the branch that select() does not take. This
+///    affects nothing.
+///  - A score of −∞. It hides its pair like the mask, but the key is still read. So a key that is hidden from all
+///    queries by scores alone, not by the mask, must contain finite numbers.
+///
+/// Do not pass NaN or infinity in a key or value whose pair with some query is unmasked. If you do:
+///  - It reaches the results of at least these queries, unless the score ignores it (for example, in a branch of
+///    select() that is not taken).
+///  - It may also reach all other results of the same batch row, except those of queries without pairs.
+///
+/// If a score maps a finite number to NaN or +∞, attend() throws.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 
@@ -102,16 +108,16 @@ struct PartialAttention {
   Tensor log_sum_exp;  ///< (…, Tq); −∞ for a query without pairs, or the sink's score if there is one
 };
 
-/// Computes attend() and the log-sum-exp of each query. Throws if attend() does.
+/// Computes the result of attend() and the log-sum-exp of each query's scores. Throws in the same cases as attend().
 PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Tensor& value,
                                 const AttendOptions& options = {}, CallSite at = {});
 
-/// Returns the exact attention to the keys of all parts together. A key must occur in one part only, and at most one
-/// part may have a sink. Throws if there are no parts.
+/// Returns the exact attention to the keys of all parts together. Each key must occur in exactly one part, and at most
+/// one part may have a sink. Throws if there are no parts.
 PartialAttention merge(std::span<const PartialAttention> parts);
 
-/// Computes attend() from plain ops, with the full (Tq, Tk) matrix. This is the reference implementation, which is also
-/// used for second derivatives. Throws if attend() does.
+/// Computes the same as attend() from plain ops, with the full (Tq, Tk) matrix. This is the reference implementation.
+/// It is also used for second derivatives. Throws in the same cases as attend().
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
                      const AttendOptions& options = {});
 

@@ -19,8 +19,10 @@ namespace tapestry {
 
 /// Options of gradcheck() and gradgradcheck().
 struct GradcheckOptions {
-  /// Allowed error, relative to the largest of |analytic|, |numeric| and max |analytic| over the argument / 100. Along
-  /// a random direction, the norm of the gradient replaces the third value. The estimated rounding noise is added.
+  /// Allowed relative error. An element or a direction passes if
+  ///     |analytic − numeric| ≤ tolerance · max(|analytic|, |numeric|, floor) + noise
+  /// Here, `floor` is 1/100 of the largest |analytic| of the argument; along a random direction, it is the norm of the
+  /// argument's gradient. `noise` is an estimate of the rounding error of the differences.
   double tolerance = 1e-5;
   /// Step of the differences, relative to max(1, |x|). The default is about the cube root of f64's precision.
   double epsilon = 6e-6;
@@ -29,13 +31,14 @@ struct GradcheckOptions {
   /// Arguments with at most this many elements are checked element by element, larger ones along random directions.
   Size elements = 200;
   int projections = 4;  // number of random directions for each larger argument
-  /// If true, a gradient that is zero everywhere passes. By default such a gradient fails, since it proves nothing.
+  /// If true, a gradient that is zero everywhere passes. By default, the check fails for such a gradient, because a
+  /// comparison of zeros proves nothing.
   bool expect_zero = false;
   /// Name of the checked function in the report. If empty, the report names the ops that ran.
   std::string name = {};
 };
 
-/// One element or direction that is reported, as a failure or as a kink.
+/// An element or a direction in the report: a failure, or a kink (a point at which f has no derivative).
 struct GradcheckPlace {
   std::string argument;              // "argument 1", or a leaf's name
   Dims shape;                        // shape of the argument
@@ -50,9 +53,9 @@ struct GradcheckResult {
   std::string name;  // the name from the options, or the ops that ran
   /// Wrong gradients. An argument that is checked element by element is listed once, at its worst element.
   std::vector<GradcheckPlace> failures;
-  /// Elements at which f has no derivative: the left and right slopes differ, and the analytic gradient is between
-  /// them. Kinks alone do not fail the check, except if all elements of an argument are kinks, or if 20 kinks are found
-  /// along the random directions of a larger argument.
+  /// Kinks: elements at which f has no derivative. The slopes on the left and on the right differ, and the analytic
+  /// gradient lies between them. Kinks are not failures. But the check fails if all elements of an argument are kinks,
+  /// or if it finds 20 kinks along the random directions of a larger argument.
   std::vector<GradcheckPlace> kinks;
   /// Number of elements and directions compared.
   std::size_t compared = 0;
@@ -60,7 +63,7 @@ struct GradcheckResult {
   /// Returns true if there are no failures. The conversion to bool returns the same.
   bool ok() const { return failures.empty(); }
   explicit operator bool() const { return ok(); }
-  /// Returns a text with the number of comparisons, the differences and their likely causes.
+  /// Returns a text with the number of comparisons, and with the failures and their likely causes.
   std::string report() const;
 };
 
@@ -136,10 +139,11 @@ GradcheckResult run_gradgradcheck(const CheckedFunction& f, const GradcheckInput
 
 }  // namespace detail
 
-/// Checks the gradients of f with respect to its arguments, in f64 and with a random cotangent. f takes up to eight
-/// tensors, or one vector or span of tensors, and returns one tensor. Its result must depend only on its arguments, the
-/// leaves passed to the check, and random_state(). The random state is restored before each call, so f may use dropout.
-/// Throws if there is nothing to check, or if an input or the result is not f64.
+/// Checks the gradients of f with respect to its arguments, in f64. The gradient of the result (the cotangent) is
+/// random. f takes up to eight tensors, or one vector or span of tensors, and returns one tensor. Its result must
+/// depend only on its arguments, the leaves passed to the check, and random_state(). The random state is restored
+/// before each call, so f may use dropout. Throws if there is nothing to check, or if an input or the result is not
+/// f64.
 template <class F>
 GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(detail::as_checked(std::move(f)), inputs, {}, options);

@@ -1,4 +1,5 @@
-// 16-bit floating-point numbers as bits: IEEE's half precision (F16) and the upper half of an f32 (BF16).
+// Conversions between float and the bits of two 16-bit types: F16 (IEEE half precision) and BF16 (bfloat16, the upper
+// half of an f32).
 #pragma once
 
 #include <bit>
@@ -6,7 +7,8 @@
 
 namespace tapestry {
 
-/// Returns the value of an F16: sign, 5 bits of exponent, 10 bits of fraction. Every F16 is exact in f32.
+/// Returns the value of an F16: sign, 5 bits of exponent, 10 bits of fraction. The result is exact,
+/// because f32 can represent every F16.
 inline float half_to_float(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
   if (rest >= 0x7c00u)  // infinity or NaN; bit 22 makes a NaN quiet, as processors do
@@ -27,7 +29,9 @@ inline std::uint16_t float_to_half(float x) {
   const auto with_sign = [sign](std::uint32_t half) { return static_cast<std::uint16_t>(sign | half); };
   if (rest > 0x7f800000u) return with_sign(0x7e00u | (rest >> 13 & 0x3ffu));
   if (rest >= 0x477ff000u) return with_sign(0x7c00u);  // 65,520 and above
-  if (rest < 0x38800000u) {  // below 2^-14: the sum with 0.5 has 2^-24, the smallest F16, as its last bit
+  if (rest < 0x38800000u) {
+    // Below 2^-14, the result is a subnormal F16, a multiple of 2^-24. The last bit of a float from 0.5 to 1 is worth
+    // 2^-24, too, so adding 0.5 rounds to such a multiple.
     const float sum = std::bit_cast<float>(rest) + 0.5f;
     return with_sign(std::bit_cast<std::uint32_t>(sum) - std::bit_cast<std::uint32_t>(0.5f));
   }

@@ -8,11 +8,11 @@
 
 namespace tapestry::lesson06 {
 
-/// The roles that have a learned matrix besides W_V. Without a matrix, queries or keys are used unchanged.
+/// The learned matrices: W_V alone, W_V and W_Q, or all three. Without a matrix, queries or keys are used unchanged.
 enum class Projected { nothing, queries, both };
 
-/// The chapter's attend() with the layers of nn/: a Linear without bias for each role, and Attention with the score
-/// scaled_dot().
+/// The chapter's attend() with the layers of nn/: a Linear without bias for queries, keys and values, and Attention
+/// with the score scaled_dot().
 struct Retriever : Module {
   /// Takes the widths of queries and keys, of the values before W_V, and of the context.
   Retriever(Size width, Size value_width, Size context_width, Projected projected);
@@ -25,21 +25,24 @@ struct Retriever : Module {
 };
 
 struct Outcome {
-  double answers, keys;  ///< per cent: right answers; queries whose largest weight is on the right key
-  Tensor w_q, w_k;       ///< (d, d), after training
+  double answers;   ///< percentage of right answers
+  double keys;      ///< percentage of queries whose largest weight is on the right key
+  Tensor w_q, w_k;  ///< (d, d), after training
 };
 
 /// Returns R (d, d), a rotation in all d = 8 dimensions, which the model is never given.
 Tensor hidden_rotation(std::uint64_t seed);
-/// Returns a rotation in `width` dimensions. It rotates each plane of two axes by a random angle.
+/// Returns a rotation in `width` dimensions: the product of rotations by random angles, one in each plane of two
+/// axes.
 Tensor random_rotation(Size width, kit::Random random);
 
 /// Trains a Retriever for options.steps steps and tests it on new questions.
 Outcome train_and_test(Projected projected, const kit::Options& options);
-/// Trains one model for each kind of Projected, and prints a row for each.
+/// The outcomes of three models, one for each value of Projected.
 struct Outcomes {
   Outcome nothing, queries, both;
 };
+/// Trains one model for each value of Projected, and prints a row for each.
 Outcomes train_three(const kit::Options& options);
 
 /// Returns the cosine similarity of two matrices, each flattened to a vector.

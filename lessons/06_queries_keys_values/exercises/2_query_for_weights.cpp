@@ -1,12 +1,13 @@
 // 6.2 query_for_weights: The query for given weights
 // derive, 15 minutes
 //
-// Attention computes the weights softmax(q · k_j / √d) from a query q. Here you compute the inverse: given the weights
-// α, find a query that has these weights. The keys are perpendicular unit vectors: k_i · k_j is 1 if i = j, and 0
-// otherwise. (One-hot keys are an example, and so are one-hot keys after any rotation.)
+// Attention computes the weights softmax(q · k_j / √d) from a query q. Here you compute the inverse: given the
+// weights α, find a query that produces them. The keys are *orthonormal*, that is, orthogonal unit vectors: k_i · k_j
+// is 1 if i = j, and 0 otherwise. (Examples are one-hot keys, and one-hot keys after any rotation.)
 //
-// Write the function for many queries at once. weights (Tq, n) are positive, and each row adds up to 1. keys has the
-// shape (n, d), with n ≤ d. Return the queries, (Tq, d). Useful functions: log(x), matmul and transpose.
+// Write the function for many queries at once. The weights, (Tq, n), are positive, and each row adds up to 1. The
+// keys have the shape (n, d), with n ≤ d. Return the queries, (Tq, d). Useful functions: log(x), matmul and
+// transpose.
 #include "lessons/grader/answer.hpp"
 
 Tensor query_for_weights(const Tensor& weights, const Tensor& keys) {
@@ -14,16 +15,16 @@ Tensor query_for_weights(const Tensor& weights, const Tensor& keys) {
   //: return not_written_yet();
   const double root = std::sqrt(static_cast<double>(keys.size(-1)));  // attention divides by it
   const Tensor scores = log(weights) * root;                          // (Tq, n): the products q · k_j
-  return matmul(scores, keys);  // Σ_j score_j k_j: its product with k_i is score_i
+  return matmul(scores, keys);  // Σ_j score_j k_j; its dot product with k_i is score_i
   //]
 }
 
-// hint: Lesson 06 found queries for the weights of "je t' aime", with one-hot keys and without the scale √d. What were
-//   they? What must they be if attention divides each score by √d?
+// hint: In lesson 06, we found queries for the weights of "je t' aime", with one-hot keys and without the scale √d.
+//   What were these queries? What must they be if attention divides each score by √d?
 // hint: q = Σ_j ____ k_j has q · k_i = score_i for all i, because k_j · k_i is 0 unless i = j.
 // hint: Σ_j score_j k_j, for all rows of scores (Tq, n) and the keys (n, d), is a single matmul.
 //
-// wrong: The scale is missing. Attention divides your scores by √d, so the weights become too even. (A factor
+// wrong: The scale is missing. Attention divides your scores by √d, so the weights become too similar. (A factor
 //   inside the logarithm would only add a constant to all scores, which changes no weight.)
 // - const Tensor scores = log(weights) * root;
 // + const Tensor scores = log(weights);
@@ -34,7 +35,7 @@ Tensor query_for_weights(const Tensor& weights, const Tensor& keys) {
 // wrong: exp turns scores into weights. You need the inverse, log.
 // - const Tensor scores = log(weights) * root;
 // + const Tensor scores = exp(weights) * root;
-// wrong: You multiply by √n, where n is the number of keys. Attention divides by √d, where d is the number of features.
+// wrong: You multiply by √n, where n is the number of keys. Attention divides by √d, where d is the width of a key.
 //   The two are equal only if n = d.
 // - const double root = std::sqrt(static_cast<double>(keys.size(-1)));
 // + const double root = std::sqrt(static_cast<double>(keys.size(0)));
@@ -56,8 +57,8 @@ Tensor weights_of(const Tensor& queries, const Tensor& keys) {
   return Attention{scaled_dot()}(queries, keys, keys).weights;
 }
 
-/// Returns n perpendicular unit vectors in d dimensions, by the method of Gram and Schmidt.
-Tensor perpendicular(Judge& judge, Size n, Size d) {
+/// Returns n orthonormal vectors in d dimensions, by the Gram–Schmidt process.
+Tensor orthonormal(Judge& judge, Size n, Size d) {
   std::vector<std::vector<double>> rows;
   while (rows.size() < static_cast<std::size_t>(n)) {
     std::vector<double> row(static_cast<std::size_t>(d));
@@ -95,11 +96,11 @@ void judge(Judge& judge) {
     judge.same(query.shape(), Dims{1, 4}, "the query");
     judge.same(weights_of(query, keys), wished, "the weights of your query");
   });
-  judge.claim("finds queries for random weights and perpendicular unit keys", [&] {
+  judge.claim("finds queries for random weights and orthonormal keys", [&] {
     judge.each_size({{"queries", 1, 4}, {"keys", 1, 5}, {"features beyond the keys", 0, 3}},
                     [&](const Sizes& n) {
                       const Tensor wished = mixtures(judge, n[0], n[1]),
-                                   keys = perpendicular(judge, n[1], n[1] + n[2]).to(wished.dtype());
+                                   keys = orthonormal(judge, n[1], n[1] + n[2]).to(wished.dtype());
                       const Tensor queries = query_for_weights(wished, keys);
                       judge.same(queries.shape(), Dims{n[0], n[1] + n[2]}, "the queries");
                       judge.same(weights_of(queries, keys), wished, "the weights of your queries");
