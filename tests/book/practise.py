@@ -189,6 +189,11 @@ class Practise(Tester):
         section = page.locator('[data-exercise="6.1"]')
         section.locator(".cm-content").wait_for()
         self.trial.same("the editor has a name", section.locator(".cm-content").get_attribute("aria-label"), "Your answer to exercise 6.1, C++")
+        keys = "".join(key for key in map(chr, range(ord("!"), ord("~") + 1)) if key not in "()[]{}'\"")  # pairs close themselves
+        self.write(page, "")
+        page.keyboard.type(keys)
+        self.trial.check("every key reaches the editor", any(keys in line for line in section.locator(".cm-hole-line").all_inner_texts()),
+                         section.locator(".cm-hole-line").all_inner_texts())
         self.write(page, "if (true)")
         for key in ("Space", "{", "Enter"):
             page.keyboard.press(key)

@@ -15,7 +15,8 @@
   show();
 
   document.addEventListener("keydown", (event) => {
-    const typing = event.target.closest("input, textarea, select, [role=slider], [role=listbox], .scroll, pre");
+    const [target] = event.composedPath();  // the editor of an exercise is in a shadow tree
+    const typing = target.closest("input, textarea, select, [role=textbox], [role=slider], [role=listbox], .scroll, pre");
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "/") {
       event.preventDefault();
