@@ -207,7 +207,8 @@ TEST_CASE("the pages hold the code that is tested, and no complete block that is
     CHECK(times ==
           (block.find("Tensor softsign(const Tensor& x, CallSite at = {}) {") == block.npos ? 1 : 2));
     const bool complete = std::regex_search(block, std::regex(R"(\};?\s*$)"));
-    if (complete) CHECK(std::count(tested.begin(), tested.end(), block) == 1);
+    const bool exercise = block.find("//= judge") != block.npos;  // lessons/grader/exercise_test.cpp reads it
+    if (complete && !exercise) CHECK(std::count(tested.begin(), tested.end(), block) == 1);
   }
 }
 

@@ -118,6 +118,17 @@ TEST_CASE("a piece of the engine is a header, and names those that it builds on"
   CHECK(holds(Course().refusal("limit 20 s", "piece tape"), "2_half.cpp:2: the second line must be"));
 }
 
+TEST_CASE("the exercise that the page on exercises shows is one", "[grader]") {
+  std::ifstream file(TAPESTRY_SOURCE_DIR "/lessons/grader/README.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  const std::size_t begin = page.find("```cpp\n") + 7;
+  const Exercise exercise = parse_exercise("lessons/01_tape/exercises/9_slope.cpp",
+                                           page.substr(begin, page.find("```", begin) - begin));
+  CHECK(exercise.id.text() == "1.9");
+  CHECK(exercise.hints.size() == 2);
+  CHECK(exercise.wrong.size() == 2);
+}
+
 TEST_CASE("a source of another form is refused with its line", "[grader]") {
   Course course;
   CHECK(holds(course.refusal("// 3.2 half:", "// half:"), "2_half.cpp:1: the first line must be"));
