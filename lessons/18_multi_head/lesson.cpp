@@ -163,8 +163,8 @@ Compared two_questions(const kit::Options& options, kit::Report& report) {
 //     64 heads                  1       72.2      70.5     50.5
 //     4 heads, reshaped        16       72.4      82.6     61.7
 //
-// At other seeds, one head may prefer the first digit to the second. At seed 1, it gives both digits
-// correctly in only 11.6 % of the questions.
+// At seed 1, one head gives both digits correctly in only 11.6 % of the questions. At other seeds, it may prefer the
+// first digit to the second.
 //
 // With one head, one row of weights serves both digits, so the token with the largest weight is the same for both
 // (section 4). The layer predicts the digit of this token, and rarely the other one.

@@ -235,7 +235,7 @@ MethodResults train_readers(double temperature, const kit::Options& options, kit
 //     straight-through               100.0 %
 //
 // A random cell is the right one in 1 of 16 cases. In the others, its symbol is right in 1 of 10 cases. So a
-// reader of random cells should be right in about 1/16 + 15/16 · 1/10 of the cases, or 16 %. The bias of
+// reader of random cells should be right in about 1/16 + 15/16 · 1/10 of the cases, or one in six. The bias of
 // Gumbel-softmax, about 20 % of the gradient in section 3, does no harm here. The large variance of REINFORCE
 // without a baseline does. At other seeds, the numbers differ, but the last three methods always learn the
 // task.

@@ -243,7 +243,7 @@ void capacity(const kit::Options& options, kit::Report& report) {
 //     delta rule, d = 32             100.0    99.8    97.8    83.9    51.3    26.9
 //     softmax, d = 32                100.0   100.0   100.0   100.0   100.0   100.0
 //
-// The program also prints the sum rule with d = 16 and d = 64; these rows are similar. With d/4 pairs, at least 99 %
+// The program also prints the sum rule with d = 16 and d = 64; these rows are similar. With d/4 pairs, nearly all
 // of the reads of the sum rule are right. With 4 d pairs, at least one read in four is wrong. Each run checks both,
 // for all three d. The delta rule loses many reads already at P = d. Softmax attention keeps every pair separately,
 // so its memory grows with P. We multiply its scores by 40. The keys are unit vectors, so the score of the right key
