@@ -19,7 +19,7 @@ using Learned = std::vector<Tensor>;
 
 namespace {
 
-constexpr Size kMixed = 4, kWidth = 16;
+constexpr Size kHeads = 4, kWidth = 16;
 
 /// Returns first, first + 1, …, with `count` numbers.
 Tensor places(Size first, Size count, DType dtype) {
@@ -29,7 +29,7 @@ Tensor places(Size first, Size count, DType dtype) {
 /// Fills a matrix with mix / heads, and adds 1 − mix on the diagonal.
 void fill_mixed(const FirstValues& first, double mix) {
   for (std::size_t i = 0; i < first.values.size(); ++i)
-    first.values[i] = mix / kMixed + (i % (kMixed + 1) == 0 ? 1 - mix : 0);
+    first.values[i] = mix / kHeads + (i % (kHeads + 1) == 0 ? 1 - mix : 0);
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Mechanism differential(double lambda) {
 Mechanism talking_heads(double mix) {
   const auto first = [=](const FirstValues& values) { fill_mixed(values, mix); };
   return {.name = "talking heads",
-          .learned = {{"scores", {kMixed, kMixed}, first}, {"weights", {kMixed, kMixed}, first}},
+          .learned = {{"scores", {kHeads, kHeads}, first}, {"weights", {kHeads, kHeads}, first}},
           .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
             const auto heard = [](const Tensor& heads, const Tensor& x) {  // x (B, H, Tq, Tk)
               const Tensor flat = reshape(x, {x.size(0), x.size(1), x.size(2) * x.size(3)});

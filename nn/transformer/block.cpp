@@ -28,12 +28,16 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
 
 /// An option of the self-attention that it replaces would be ignored silently.
 void check_own(const BlockOptions& options, const BlockKind& kind, const std::string& name) {
+  const bool cross = kind.memory_width > 0;  // it uses the options that self-attention does not
   const char* const unused = kind.positions.pairs     ? "positions for pairs (rotary, alibi, …)"
                              : options.score_mod.make ? "score_mod"
                              : options.learned_sink   ? "learned_sink"
                              : options.output_gate    ? "output_gate"
                              : options.qk_norm        ? "qk_norm"
-                                                      : nullptr;
+                             : !cross && !options.normalise.is_softmax() ? "normalise"
+                             : !cross && options.attention_dropout > 0   ? "attention_dropout"
+                             : !cross && options.key_heads > 0           ? "key_heads"
+                                                                         : nullptr;
   if (unused)
     fail(
         "[block{0}] {1} must not be set together with BlockOptions::attention, which replaces the layer that has it; "

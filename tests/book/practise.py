@@ -139,10 +139,19 @@ class Practise(Tester):
         self.trial.check("Stop stops, even if the checker does not answer", re.search(r"Stopped after \d\.\d s\.", told) and not section.locator(".stop").is_visible(), told)
         self.trial.same("the keyboard is on Check again", page.evaluate("document.activeElement.textContent"), "Check")
 
+    def at_the_bottom(self, button):
+        """Scrolls the page so that the button is the last thing on the screen."""
+        button.evaluate("b => scrollTo({ top: scrollY + b.getBoundingClientRect().bottom - innerHeight, behavior: 'instant' })")
+
+    def in_view(self, part):
+        return part.evaluate("p => { const { top, bottom } = p.getBoundingClientRect(); return top >= 0 && bottom <= innerHeight + 1; }")
+
     def right(self, page, section):
         self.again(page, section, "return 1;  // scored 2.5")
+        self.at_the_bottom(section.locator(".check"))
         page.keyboard.press("Control+Enter")
         told = self.verdict(page, section, "right").inner_text()
+        self.trial.check("the verdict is scrolled into view", self.in_view(section.locator(".verdict-place")))
         self.trial.check("a right answer", "Exercise 6.1 is solved." in told and "Your result: 2.5 ms" in told, told)
         self.trial.check("is counted, and the next exercise follows", "1 of 3 exercises of this lesson are solved. Next: 6.2 " in told, told)
         record = self.record(page)
@@ -162,9 +171,11 @@ class Practise(Tester):
         self.trial.same("no hint at first", (list_.count(), hint.inner_text()[:9]), (0, "Hint 1 of"))
         total = int(hint.inner_text().split()[-1])
         for shown in range(1, total + 1):
+            self.at_the_bottom(hint)
             hint.click()
             page.wait_for_timeout(60)
             self.trial.same(f"{shown} hints after {shown} clicks", list_.count(), shown)
+            self.trial.check(f"hint {shown} is scrolled into view", self.in_view(list_.last))
         hint.click(force=True)
         self.trial.same("then no more", (list_.count(), hint.inner_text(), self.record(page, "6.2")["hints"]), (total, "No more hints", total))
         section.locator(".solution").click()

@@ -7,7 +7,7 @@
 // Where the mask is false, the weight must be exactly 0, whatever the score is (even NaN). The other weights of a row
 // add up to 1. In a row whose mask is all false, all weights are 0, and so is the gradient.
 //
-// The program below trains well until a string is empty. Correct it.
+// The program trains well until a string is empty. Correct it.
 #include "lessons/grader/answer.hpp"
 
 Tensor softmax_with_mask(const Tensor& scores, const Mask& mask) {

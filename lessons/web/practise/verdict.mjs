@@ -40,7 +40,7 @@ function fault({ kind, title, example, what, expected, got }, reason) {
   if (kind === "value" || kind === "shape") {
     parts.push(told("p", "with", kind === "shape" ? `the shape of ${what}` : what), compared(expected, got));
   } else if (kind === "exception") {
-    parts.push(told("p", "with", "Your code throws:"), block("compared", lines(what, 20), "Error of your code"));
+    parts.push(told("p", "with", "Your code throws:"), block("compared thrown", lines(what, 20), "Error of your code"));
   } else if (kind === "sentence" && what) {
     parts.push(told("p", "with", what));
   }

@@ -70,6 +70,7 @@ export class Workbench extends StoredText {
 
   async showHint(count) {
     this.hints.show(count);
+    this.hints.list.lastElementChild?.scrollIntoView({ block: "nearest" });
     await this.own(() => this.answers.change(this.exercise.id, (record) => { record.hints = Math.max(record.hints, count); }));
   }
 
@@ -129,5 +130,7 @@ export class Workbench extends StoredText {
     if (this.editor.text === text && verdict.line > 0) this.editor.mark(verdict.line, verdict.sentence);
     this.verdict.dataset.kind = verdict.kind;
     this.verdict.replaceChildren(...parts);
+    // A reader who has gone on to another part of the page is left there.
+    if (this.verdict.parentElement.contains(document.activeElement)) this.verdict.scrollIntoView({ block: "nearest" });
   }
 }

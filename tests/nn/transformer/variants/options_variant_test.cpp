@@ -183,6 +183,12 @@ TEST_CASE("options that cannot work together are refused with advice") {
   const auto own = self_attention<Identity>();
   CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.qk_norm = true; }),
              ContainsSubstring("qk_norm must not be set together with BlockOptions::attention"));
+  CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.normalise = sigmoid_weights; }),
+             ContainsSubstring("normalise must not be set together with BlockOptions::attention"));
+  CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.attention_dropout = 0.1; }),
+             ContainsSubstring("attention_dropout must not be set together"));
+  CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.key_heads = 1; }),
+             ContainsSubstring("key_heads must not be set together"));
   CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.positions = rotary(); }),
              ContainsSubstring("positions for pairs (rotary, alibi, …) must not be set"));
   CHECK_THAT(message([](auto& o) { o.block.sinks = 1; }),
