@@ -36,7 +36,8 @@ class Score : public Module {
 
   /// Prepares keys (…, Tk, d_k) once per sequence; the result may have any shape.
   virtual Tensor prepare(const Tensor& keys) const { return keys; }
-  /// Returns scores (…, Tq, Tk) of query (…, Tq, d_q) and the result of prepare().
+  /// Returns scores (…, Tq, Tk) of query (…, Tq, d_q) and the result of prepare(). In a self-attention with a cache,
+  /// a row must not depend on other queries: those of earlier tokens are not there.
   virtual Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const = 0;
   /// Returns f if the score is f · query · prepared key: then it can run in tiles.
   virtual std::optional<double> dot_factor(const Tensor& /*query*/) const { return {}; }

@@ -36,7 +36,9 @@ class VisiblePairs {
   const std::vector<Size>& positions() const { return positions_; }
   /// Returns the caller's mask alone; undefined without one.
   const Mask& given() const { return given_; }
-  /// Returns the visible pairs, which broadcast to the scores; undefined if all pairs are visible.
+  /// Returns the visible pairs; undefined if all pairs are visible. The mask is (Tq, Tk), or has the leading axes of
+  /// the caller's mask: reshape (B, Tq, Tk) to (B, 1, Tq, Tk) for scores (B, heads, Tq, Tk). for_attend() needs no
+  /// reshape.
   Mask mask() const;
   /// Returns the same in the form that attend() and PreparedKV take: in tiles without a mask of the caller.
   AttendMask for_attend() const;
