@@ -74,7 +74,9 @@ class Chat(Tester):
         self.talks(page)
         self.ends(page)
         self.files(page)
-        self.trial.check("no error, no request elsewhere", not self.faults, self.faults[:3])
+        # A file that replaces another one ends the worker of the first, which may still load its program.
+        faults = [fault for fault in self.faults if not fault.startswith("did not get") or not fault.endswith("/chat.js")]
+        self.trial.check("no error, no request elsewhere", not faults, faults[:3])
         self.fits(page, "#chat", "with a conversation")
         page.emulate_media(media="print")
         self.trial.check("print has no chat", not page.locator("#chat .here").is_visible())
