@@ -15,4 +15,4 @@
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"

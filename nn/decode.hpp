@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

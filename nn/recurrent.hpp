@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/tensor/pool_vector.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

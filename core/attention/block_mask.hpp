@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "core/simd/attention/attention.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

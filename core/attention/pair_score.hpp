@@ -8,7 +8,7 @@
 
 #include "core/simd/attention/attention.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

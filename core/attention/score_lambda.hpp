@@ -31,7 +31,7 @@
 #include "core/ops/views.hpp"
 #include "core/simd/attention/pair_tiles.hpp"
 #include "core/simd/attention/score_tiles.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

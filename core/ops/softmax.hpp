@@ -4,7 +4,7 @@
 
 #include "core/ops/reduce.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -7,7 +7,7 @@
 
 #include "core/quantised/block_type.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

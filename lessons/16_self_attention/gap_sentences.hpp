@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry::kit {
 

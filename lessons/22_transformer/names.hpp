@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/22_transformer/options.hpp"
 #include "lessons/kit/kit.hpp"
 

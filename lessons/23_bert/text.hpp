@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/kit/text/text.hpp"
 #include "lessons/kit/translation/grammar.hpp"
 #include "nn/text/vocabulary.hpp"

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::lesson29 {

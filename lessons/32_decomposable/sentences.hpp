@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::lesson32 {

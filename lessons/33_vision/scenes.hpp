@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::lesson33 {

@@ -1,7 +1,7 @@
 // Conversions from padded batches to Tapestry's types.
 #pragma once
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/kit/translation/batches.hpp"
 
 namespace tapestry::kit {

@@ -10,7 +10,7 @@
 //                                            options.block.score_mod = {{{"rate", {heads}, constant(1)}}, make};
 //     another normaliser than softmax    a function (scores, mask) → weights (normalise.hpp)
 //                                            options.block.normalise = sparsemax_weights;
-//     another set of visible pairs       a Mask or ValidLengths (core/tensor/values.hpp)
+//     another set of visible pairs       a Mask or ValidLengths (core/tensor/mask.hpp)
 //                                            attention(query, keys, values, Mask::causal(n, n));
 //     position information               a PositionScheme (nn/positions/scheme.hpp)
 //                                            options.positions = rotary();

@@ -7,7 +7,7 @@
 
 #include "core/tensor/random.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/attention/normalise.hpp"
 
 namespace tapestry {

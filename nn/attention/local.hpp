@@ -1,7 +1,7 @@
 // Local attention (Luong, Pham & Manning 2015, section 3.2): each query sees only keys near a position p_t.
 #pragma once
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

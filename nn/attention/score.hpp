@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/module.hpp"
 #include "nn/module_ptr.hpp"
 

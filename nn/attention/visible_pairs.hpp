@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/attention/block_mask.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

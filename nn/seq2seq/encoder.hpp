@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "core/tensor/pool_vector.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/dropout.hpp"
 #include "nn/embedding.hpp"
 #include "nn/recurrent.hpp"

@@ -18,7 +18,7 @@
 #include "core/check/gradcheck.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "lessons/grader/judge/finding.hpp"
 #include "lessons/kit/random.hpp"
 

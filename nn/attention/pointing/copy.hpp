@@ -9,7 +9,7 @@
 
 #include "core/ops/loss.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

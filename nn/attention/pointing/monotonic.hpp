@@ -10,7 +10,7 @@
 #pragma once
 
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "nn/attention/attention.hpp"
 
 namespace tapestry {

@@ -2,7 +2,7 @@
 #include "core/ops/reduce.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry;

@@ -5,7 +5,7 @@
 #include "core/attention/attend.hpp"
 #include "core/ops/ops.hpp"
 #include "core/tensor/create.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "tests/catch.hpp"
 
 using namespace tapestry;

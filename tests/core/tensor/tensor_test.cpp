@@ -10,7 +10,7 @@
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
 

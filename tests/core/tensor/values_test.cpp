@@ -1,5 +1,5 @@
 // Indices, masks and lengths; and what dropout draws.
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 #include <cmath>
 

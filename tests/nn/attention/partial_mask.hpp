@@ -1,7 +1,7 @@
 // The mask of the tests of normalisers, hard attention among them.
 #pragma once
 
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 namespace tapestry::testing {
 

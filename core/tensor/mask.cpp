@@ -1,4 +1,4 @@
-#include "core/tensor/values.hpp"
+#include "core/tensor/mask.hpp"
 
 #include <algorithm>
 #include <cstdint>
