@@ -13,6 +13,7 @@
 #include "core/tape/op.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/indices.hpp"
+#include "core/tensor/mask.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

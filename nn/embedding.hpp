@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

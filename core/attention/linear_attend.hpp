@@ -11,7 +11,6 @@
 #pragma once
 
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -31,6 +31,7 @@
 #include "core/ops/views.hpp"
 #include "core/simd/attention/pair_tiles.hpp"
 #include "core/simd/attention/score_tiles.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 
 namespace tapestry {

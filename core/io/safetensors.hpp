@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/io/state.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

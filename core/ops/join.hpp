@@ -3,8 +3,8 @@
 
 #include <span>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

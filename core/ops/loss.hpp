@@ -1,8 +1,8 @@
 // Cross-entropy loss, fused with its softmax.
 #pragma once
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -4,8 +4,8 @@
 // indices: the sort is stable, ascending or descending, and topk prefers the first of equal elements.
 #pragma once
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,9 @@
 // Element-wise functions: activations, powers, comparisons, minimum, maximum and where.
 #pragma once
 
-#include "core/tensor/tensor.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

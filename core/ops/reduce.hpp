@@ -2,8 +2,8 @@
 // with size 1 (Keep::yes).
 #pragma once
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "core/quantised/block_type.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -1,101 +1,12 @@
 #include "core/tensor/mask.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 
 #include "core/tensor/broadcast.hpp"
 #include "core/tensor/index.hpp"
 
 namespace tapestry {
-
-namespace detail {
-
-template <class T>
-void Array<T>::refuse_access() {
-  fail("{} was given no values", std::is_same_v<T, bool> ? "a Mask" : "an Indices");
-}
-
-template <class T>
-T* Array<T>::allocate(const Dims& shape) {
-  check_shape(shape);
-  shape_ = shape;
-  stride_ = dense_strides(shape);
-  offset_ = 0;
-  buffer_ = Buffer::make(static_cast<std::uint64_t>(shape.count()) * sizeof(T));
-  return reinterpret_cast<T*>(buffer_->data());
-}
-
-template <class T>
-void Array<T>::take_shape(const Dims& shape) {
-  if (is_dense(shape_, stride_)) {
-    shape_ = shape;
-    stride_ = dense_strides(shape);
-    return;
-  }
-  const Array from = *this;
-  const T* values = from.data();
-  T* out = allocate(shape);
-  each_offset<1>(from.shape_, {from.stride_}, [&](const auto& at) { *out++ = values[at[0]]; });
-}
-
-template <class T>
-Array<T>::Array(std::span<const T> values, const Dims& shape) {
-  check_shape(shape);
-  if (static_cast<Size>(values.size()) != shape.count())
-    fail("{} values do not fill an array of shape {}{}", values.size(), to_string(shape),
-         std::is_same_v<T, bool> ? "" : "; for nested braces, write Indices::rows({{1, 2}, {3, 4}})");
-  std::copy(values.begin(), values.end(), allocate(shape));
-}
-
-template <class T>
-std::vector<T> Array<T>::to_vector() const {
-  std::vector<T> values;
-  values.reserve(static_cast<std::size_t>(count()));
-  each_offset<1>(shape_, {stride_}, [&](const auto& at) { values.push_back(data()[at[0]]); });
-  return values;
-}
-
-template class Array<std::int64_t>;
-template class Array<bool>;
-
-}  // namespace detail
-
-Indices Indices::rows(std::initializer_list<std::initializer_list<std::int64_t>> rows) {
-  const std::size_t columns = rows.size() > 0 ? rows.begin()->size() : 0;
-  Indices result;
-  std::int64_t* out = result.allocate({static_cast<Size>(rows.size()), static_cast<Size>(columns)});
-  for (const auto& row : rows) {
-    if (row.size() != columns)
-      fail("[rows] rows must have equal lengths, got {} and {}; pad the shorter ones", columns, row.size());
-    out = std::copy(row.begin(), row.end(), out);
-  }
-  return result;
-}
-
-Indices Indices::reshape(const Dims& shape) const {
-  if (shape.count() != count())
-    fail("[reshape] ids of shape {} do not fill shape {}", to_string(shape_), to_string(shape));
-  Indices result = *this;
-  result.take_shape(shape);
-  return result;
-}
-
-Indices Indices::columns(Size begin, Size end) const {
-  if (rank() == 0 || begin < 0 || end > shape_.back() || begin > end)
-    fail("[columns] {} to {} does not fit ids of shape {}", begin, end, to_string(shape_));
-  Indices result = *this;
-  result.shape_.back() = end - begin;
-  result.offset_ += begin * stride_.back();
-  return result;
-}
-
-Indices Indices::column(Size index) const {
-  Indices result = columns(index, index + 1);
-  result.shape_.erase(rank() - 1);
-  result.stride_.erase(rank() - 1);
-  return result;
-}
 
 Mask Mask::causal(Size queries, Size keys) {
   return from(queries, keys, [shift = keys - queries](Size i, Size j) { return j <= i + shift; });

@@ -1,84 +1,14 @@
-// Token ids, masks and lengths. Separate types prevent a mask from being passed as a score, or an id as a length.
-// They are immutable and have no gradient.
+// Masks, and lengths, from which a mask can be made. They are types of their own, so that a mask cannot be passed as a
+// score, or an id as a length.
 #pragma once
 
 #include <concepts>
 #include <initializer_list>
-#include <span>
 #include <vector>
 
-#include "core/tensor/tensor.hpp"
+#include "core/tensor/array.hpp"
 
 namespace tapestry {
-
-namespace detail {
-
-/// Handle to an immutable strided array. Copies share the values.
-template <class T>
-class Array {
- public:
-  Array() = default;
-  Array(std::span<const T> values, const Dims& shape);
-
-  bool defined() const { return static_cast<bool>(buffer_); }
-  const Dims& shape() const { return shape_; }
-  const Dims& strides() const { return stride_; }
-  int rank() const { return shape_.rank(); }
-  Size count() const { return shape_.count(); }
-  /// First element. Throws Error if the array is undefined.
-  const T* data() const {
-    if (!buffer_) [[unlikely]]
-      refuse_access();
-    return reinterpret_cast<const T*>(buffer_->data()) + offset_;
-  }
-  View<const T> view() const { return {data(), shape_, stride_}; }
-  /// Buffer of the values, which also owns data computed from them (Kept). Throws Error if the array is undefined.
-  Buffer& buffer() const {
-    if (!buffer_) [[unlikely]]
-      refuse_access();
-    return *buffer_;
-  }
-  /// Returns all values in row-major order.
-  std::vector<T> to_vector() const;
-
- protected:
-  /// Allocates new memory, which the caller fills through the returned pointer.
-  T* allocate(const Dims& shape);
-  /// Changes the shape to one with as many elements, without a copy if the values are dense.
-  void take_shape(const Dims& shape);
-
-  Ref<Buffer> buffer_;
-  Dims shape_, stride_;
-  Size offset_ = 0;
-
- private:
-  [[noreturn]] static void refuse_access();
-};
-
-}  // namespace detail
-
-/// Token ids, class labels or positions: 64-bit integers of any shape.
-class Indices : public detail::Array<std::int64_t> {
- public:
-  using Array::Array;
-  Indices(std::initializer_list<std::int64_t> values)
-      : Array(std::span(values.begin(), values.size()), {static_cast<Size>(values.size())}) {}
-  /// Ids of a given shape. Throws Error if the number of values does not match.
-  Indices(std::initializer_list<std::int64_t> values, const Dims& shape)
-      : Array(std::span(values.begin(), values.size()), shape) {}
-  /// Ids (rows, columns) from nested braces: Indices::rows({{1, 2, 3}, {4, 5, 6}}). Throws Error for rows of different
-  /// lengths.
-  static Indices rows(std::initializer_list<std::initializer_list<std::int64_t>> rows);
-
-  /// Returns the ids with another shape. Throws Error if the number of elements differs.
-  Indices reshape(const Dims& shape) const;
-  /// Returns dense ids in row-major order, without a copy if they are dense.
-  Indices contiguous() const { return reshape(shape_); }
-  /// Returns columns [begin, end) of the last axis, as a view. Throws Error for others.
-  Indices columns(Size begin, Size end) const;
-  /// Returns one column of the last axis and removes the axis.
-  Indices column(Size index) const;
-};
 
 class Mask;
 /// A type that makes a Mask without arguments, such as BlockMask.

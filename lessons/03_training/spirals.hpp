@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

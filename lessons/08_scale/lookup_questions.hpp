@@ -1,7 +1,7 @@
 // Questions with one answer: which answer belongs to this key? The task of lesson 08.
 #pragma once
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

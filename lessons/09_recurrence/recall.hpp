@@ -1,6 +1,7 @@
 // The task of lesson 09: name the first symbol of a string after many more symbols.
 #pragma once
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 

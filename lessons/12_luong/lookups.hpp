@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::lesson12 {

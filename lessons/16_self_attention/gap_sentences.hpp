@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 
 namespace tapestry::kit {
 

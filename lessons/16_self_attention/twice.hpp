@@ -1,7 +1,7 @@
 // Random tokens, with a mark on those whose symbol occurs exactly twice. For lesson 16.
 #pragma once
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

@@ -1,7 +1,7 @@
 // The task of lesson 18: a list of keys with one digit each, and one question for two of the keys.
 #pragma once
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

@@ -1,7 +1,7 @@
 // The task of lesson 19: cards that point to other cards.
 #pragma once
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

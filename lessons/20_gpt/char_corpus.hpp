@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 #include "nn/text/characters.hpp"
 #include "nn/transformer/language_model.hpp"

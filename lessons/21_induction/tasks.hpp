@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 #include "lessons/kit/text/vocabulary.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/22_transformer/options.hpp"
 #include "lessons/kit/kit.hpp"
 

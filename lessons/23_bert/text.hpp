@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 #include "lessons/kit/text/text.hpp"
 #include "lessons/kit/translation/grammar.hpp"

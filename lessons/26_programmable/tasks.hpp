@@ -1,7 +1,7 @@
 // The texts of lesson 26: strings with a theme, and seven voices.
 #pragma once
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace lesson26 {

@@ -1,8 +1,9 @@
 // The task of lesson 28: three receipts of a pile are yours. How much did you pay on average?
 #pragma once
 
-#include "core/tensor/tensor.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::lesson28 {

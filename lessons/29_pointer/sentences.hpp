@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::lesson33 {

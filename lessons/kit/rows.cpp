@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "core/tensor/mask.hpp"
 #include "lessons/kit/text/utf8.hpp"
 
 namespace tapestry::kit {

@@ -1,6 +1,7 @@
 // Conversions from padded batches to Tapestry's types.
 #pragma once
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 #include "lessons/kit/translation/batches.hpp"
 

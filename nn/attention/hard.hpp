@@ -5,9 +5,10 @@
 // before a step therefore fixes all draws, for any number of threads.
 #pragma once
 
+#include "core/tensor/indices.hpp"
+#include "core/tensor/mask.hpp"
 #include "core/tensor/random.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 #include "nn/attention/normalise.hpp"
 
 namespace tapestry {

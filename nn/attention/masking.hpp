@@ -1,6 +1,7 @@
 // Masking helpers: find keys and queries that are fully masked, and zero them so that they enter no product.
 #pragma once
 
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
 
 namespace tapestry {

@@ -3,8 +3,9 @@
 
 #include <optional>
 
-#include "core/tensor/pool_vector.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/pool_vector.hpp"
 #include "nn/dropout.hpp"
 #include "nn/embedding.hpp"
 #include "nn/recurrent.hpp"

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

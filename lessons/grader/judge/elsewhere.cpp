@@ -13,7 +13,6 @@
 #include "core/simd/runtime/threads.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/error.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry::grader {
 

@@ -7,7 +7,7 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry::kit {

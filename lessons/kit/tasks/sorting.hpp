@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "lessons/kit/random.hpp"
 
 namespace tapestry::kit {

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "core/ops/loss.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/tensor.hpp"
-#include "core/tensor/mask.hpp"
 
 namespace tapestry {
 

@@ -1,9 +1,10 @@
 // The largest of a row, by a plain loop: the first of equals, wherever they stand.
+#include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
-#include "core/tensor/mask.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 
@@ -25,4 +26,11 @@ TEST_CASE("argmax is the first of equals, at every length and place") {
       CAPTURE(length);
       CHECK(argmax(tensor(values, {12, length}, dtype)).to_vector() == wanted);
     }
+}
+
+TEST_CASE("argmax, less, equal") {
+  CHECK(argmax(tensor({{1, 3, 3}, {2, 0, 1}})).to_vector() == std::vector<std::int64_t>{1, 0});
+  CHECK_THAT(test::message_of([] { argmax(zeros({2, 0})); }), Catch::Matchers::ContainsSubstring("[argmax]"));
+  CHECK(less(tensor({1, 2}), tensor({{2}, {1}})).to_vector() == std::vector<bool>{true, false, false, false});
+  CHECK(equal(Indices{1, 2, 1}, 1).to_vector() == std::vector<bool>{true, false, true});
 }

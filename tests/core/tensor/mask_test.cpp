@@ -1,17 +1,25 @@
 // Masks: every kind there is, and that they combine and broadcast.
+#include "core/tensor/mask.hpp"
+
 #include <functional>
 #include <limits>
 
 #include "core/attention/attend.hpp"
 #include "core/ops/ops.hpp"
+#include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
-#include "core/tensor/mask.hpp"
+#include "core/tensor/indices.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
 
+using test::message_of;
+
 namespace {
+
+using Bits = std::vector<bool>;
 
 /// Checks a mask of any rank, element by element: f(leading index, query, key).
 void check_mask(const Mask& mask, const Dims& shape, const std::function<bool(Size, Size, Size)>& f) {
@@ -118,4 +126,60 @@ TEST_CASE("any() and all() look at every element that one stands for") {
   CHECK_THROWS_WITH(mask.any({2, 1}),
                     ContainsSubstring("[any] sizes must be those of the mask (3,4) or 1, got (2,1)"));
   CHECK_THROWS_WITH(Mask{}.any({}), ContainsSubstring("a Mask was given no values"));
+}
+
+TEST_CASE("true means may attend") {
+  CHECK(Mask::causal(2, 2).to_vector() == Bits{true, false, true, true});
+  CHECK(Mask::causal(2, 3).to_vector() ==
+        Bits{true, true, false, true, true, true});  // the last query sees every key
+  const Mask causal = Mask::causal(3, 3);
+  const Mask some = Mask::from(1, 3, [](Size, Size j) { return j != 1; });
+  CHECK((causal & some).to_vector() == Bits{true, false, false, true, false, false, true, false, true});
+  CHECK((causal | some).to_vector() == Bits{true, false, true, true, true, true, true, true, true});
+  CHECK((!causal).to_vector() == Bits{false, true, true, false, false, true, false, false, false});
+  CHECK(causal.unsqueeze(0).shape() == Dims{1, 3, 3});
+  CHECK(some.unsqueeze(-1).shape() == Dims{1, 3, 1});
+  CHECK_THAT(message_of([&] { causal& Mask::causal(2, 2); }),
+             ContainsSubstring("masks of shapes (3,3) and (2,2) do not broadcast"));
+  CHECK_THAT(message_of([&] {
+               masked_softmax(zeros({2, 4}), causal);
+             }),
+             ContainsSubstring("a mask of shape (3,3) does not broadcast to scores of shape (2,4)"));
+}
+
+TEST_CASE("lengths become masks") {
+  const ValidLengths lengths{2, 0, 3};
+  CHECK(lengths.longest() == 3);
+  CHECK(!lengths.per_query());
+  CHECK(lengths.mask(3).shape() == Dims{3, 1, 3});
+  CHECK(lengths.mask(3).to_vector() == Bits{true, true, false, false, false, false, true, true, true});
+  const ValidLengths each{{1, 2}, {0, 2}};
+  CHECK(each.per_query());
+  CHECK(each.mask(2).shape() == Dims{2, 2, 2});
+  CHECK(each.mask(2).to_vector() == Bits{true, false, true, true, false, false, true, true});
+  CHECK(!ValidLengths().defined());
+  CHECK_THAT(message_of([&] { static_cast<void>(lengths.mask(2)); }),
+             ContainsSubstring("must not exceed the number of keys, got 3 for 2 keys"));
+  CHECK_THAT(message_of([] { ValidLengths{-1}; }),
+             ContainsSubstring("valid lengths must be at least 0, got -1"));
+  CHECK_THAT(message_of([] {
+               ValidLengths{{1, 2}, {1}};
+             }),
+             ContainsSubstring("rows of equal sizes, got 2 and 1"));
+}
+
+TEST_CASE("a fully masked row gives 0 and gradient 0, and poison in masked places touches nothing") {
+  const double nan = std::nan("");
+  const Mask mask = Mask::from(3, 3, [](Size i, Size j) { return i != 1 && j != 2; });
+  const Tensor scores = variable(tensor({{1, 2, nan}, {nan, nan, nan}, {3, 1, nan}}, DType::f64));
+  Tape tape;
+  const Tensor p = masked_softmax(scores, mask);
+  tape.backward(p, tensor({{1, 2, 3}, {4, 5, 6}, {7, 8, 9}}, DType::f64));
+  const auto values = p.to_vector(), gradient = scores.grad().to_vector();
+  CHECK(values[0] + values[1] == Approx(1));
+  for (std::size_t i : {2U, 3U, 4U, 5U, 8U}) {
+    CHECK(values[i] == 0);
+    CHECK(gradient[i] == 0);
+  }
+  CHECK(gradient[0] == Approx(values[0] * (1 - (values[0] + 2 * values[1]))));
 }

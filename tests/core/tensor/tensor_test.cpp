@@ -9,8 +9,8 @@
 #include "core/ops/views.hpp"
 #include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/indices.hpp"
 #include "core/tensor/random.hpp"
-#include "core/tensor/mask.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
 

@@ -1,7 +1,6 @@
 // Names that must stay the same: the answers depend only on the output so far.
 #include <map>
 
-#include "core/tensor/mask.hpp"
 #include "lessons/22_transformer/names.hpp"
 #include "nn/text/vocabulary.hpp"
 #include "tests/catch.hpp"
