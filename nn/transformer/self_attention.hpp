@@ -20,6 +20,7 @@ namespace tapestry {
 ///       Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override { … }
 ///     };
 ///     options.block.attention = self_attention<MyAttention>(width);
+/// check_attention(options.block) checks it (nn/check/check_attention.hpp).
 class SelfAttention : public Module {
  public:
   using Module::Module;

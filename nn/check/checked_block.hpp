@@ -1,0 +1,95 @@
+// The block that check_attention() checks, and the three groups of its parts.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/check/gradcheck.hpp"
+#include "core/tensor/mask.hpp"
+#include "nn/check/check_attention.hpp"
+
+namespace tapestry::detail {
+
+/// The place with the largest difference between two results (B, T, width).
+struct Gap {
+  Size token = 0;
+  double by = 0;  // infinite if one of the two is not a finite number
+};
+
+/// Throws Error for different shapes.
+Gap largest_gap(const Tensor& a, const Tensor& b);
+/// Returns the largest |x|; infinite if a value is not a finite number.
+double largest(const Tensor& x);
+/// Returns the tokens [begin, end) of x (B, T, width).
+Tensor tokens(const Tensor& x, Size begin, Size end);
+/// Returns x with the tokens [begin, end) of `other`.
+Tensor with_tokens(const Tensor& x, const Tensor& other, Size begin, Size end);
+/// Returns "4 + 1 + 7".
+std::string sum_of(const std::vector<Size>& parts);
+
+/// A block with random parameters in f64. Each check returns what it found wrong, or an empty string.
+class CheckedBlock {
+ public:
+  CheckedBlock(const BlockOptions& options, const BlockKind& kind, const AttentionCheckOptions& check);
+
+  // checked_block.cpp
+  std::string gradients();
+  std::string second_derivatives() const;
+  std::string batch() const;
+  std::string f32() const;
+  std::string copies() const;
+
+  // causal_checks.cpp
+  std::string causal() const;
+  std::string prefix() const;
+  std::string cache() const;
+  std::string moved_cache() const;
+
+  // mask_checks.cpp
+  std::string mask() const;
+  std::string cached_mask();
+  std::string blind_query() const;
+
+  /// Takes the remark that the last check left.
+  std::string take_remark() { return std::exchange(remark_, {}); }
+
+ private:
+  /// Makes a block of the same kind. The caller gives it its state.
+  std::unique_ptr<TransformerBlock> another() const;
+  /// Random tokens (rows, length, width).
+  Tensor input(Size length, std::uint64_t which = 0, Size rows = 2) const;
+  Tensor gradient_input() const;
+  GradcheckOptions gradcheck_options(const char* name) const;
+  /// Returns the parameters that change the result, and remarks on the others.
+  std::vector<Tensor> influential(const Tensor& x);
+
+  /// The user's mask.
+  Mask given(Size queries, Size keys) const { return check_.mask ? check_.mask(queries, keys) : Mask{}; }
+  /// The user's mask without the pairs of one key, except that of this token with itself.
+  Mask hiding(Size key, Size queries, Size keys) const;
+  /// Results of a block for a whole text.
+  Tensor whole(const TransformerBlock& block, const Tensor& x) const;
+  Tensor whole(const Tensor& x) const { return whole(*block_, x); }
+  /// Results for the tokens that follow those in the cache.
+  Tensor next(const Tensor& x, KeyValueCache& cache) const;
+  /// Reads x through a cache in parts. `make(queries, keys)` makes the mask of each part.
+  Tensor in_parts(const Tensor& x, const std::vector<Size>& parts,
+                  const std::function<Mask(Size, Size)>& make) const;
+  /// Returns true if a gap is larger than rounding allows in this result.
+  bool differs(const Gap& gap, const Tensor& result) const;
+
+  std::string hidden_token(Size length, Size hidden) const;
+  std::string masks_of_rows(Size rows) const;
+
+  const BlockOptions options_;
+  const BlockKind kind_;
+  const AttentionCheckOptions check_;
+  std::unique_ptr<TransformerBlock> block_;
+  std::vector<Tensor> leaves_;  // parameters that change the result
+  std::string remark_;
+};
+
+}  // namespace tapestry::detail

@@ -1,0 +1,98 @@
+// Masks, and queries that see no key.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops/views.hpp"
+#include "core/tape/tape.hpp"
+#include "core/tensor/create.hpp"
+#include "core/tensor/error.hpp"
+#include "nn/check/checked_block.hpp"
+
+namespace tapestry::detail {
+
+std::string CheckedBlock::mask() const {
+  for (const Size length : check_.lengths)
+    for (const Size hidden : {Size{0}, length / 2})
+      if (std::string finding = hidden_token(length, hidden); !finding.empty()) return finding;
+  for (const Size rows : {Size{2}, std::max(Size{2}, options_.heads)})
+    if (std::string finding = masks_of_rows(rows); !finding.empty()) return finding;
+  return {};
+}
+
+std::string CheckedBlock::hidden_token(Size length, Size hidden) const {
+  const Tensor x = input(length), changed = with_tokens(x, input(length, 1), hidden, hidden + 1);
+  const Mask mask = hiding(hidden, length, length);
+  const Tensor y = (*block_)(x, mask);
+  const Gap gap = largest_gap(with_tokens((*block_)(changed, mask), y, hidden, hidden + 1), y);
+  if (differs(gap, y))
+    return fmt::format(
+        "token {} is hidden by a mask, but the result at token {} changes by {:.1e} if it changes. pairs.mask() and "
+        "pairs.for_attend() contain the caller's mask; a masked score must not enter a sum",
+        hidden, gap.token, gap.by);
+  return {};
+}
+
+std::string CheckedBlock::cached_mask() {
+  const Size length = check_.lengths.front(), hidden = length / 2;
+  const Tensor x = input(length), y = (*block_)(x, hiding(hidden, length, length));
+  const auto make = [=, this](Size queries, Size keys) { return hiding(hidden, queries, keys); };
+  for (const std::vector<Size>& parts : {std::vector<Size>{length - 1, 1}, {1, length - 1}}) {
+    try {
+      const Gap gap = largest_gap(in_parts(x, parts, make), y);
+      if (differs(gap, y))
+        return fmt::format(
+            "with a mask and a cache ({} tokens), the result at token {} differs by {:.1e} from the whole "
+            "text's. Row i of the mask is that of the query at position pairs.first() + i",
+            sum_of(parts), gap.token, gap.by);
+    } catch (const Error& error) {  // nobody gets a wrong result
+      remark_ = fmt::format("not supported: {}", error.what());
+    }
+  }
+  return {};
+}
+
+/// Each row of the batch hides another token.
+std::string CheckedBlock::masks_of_rows(Size rows) const {
+  const Size length = check_.lengths.front();
+  const Tensor x = input(length, 2, rows);
+  std::vector<std::vector<bool>> seen;
+  for (Size row = 0; row < rows; ++row) seen.push_back(hiding(row % length, length, length).to_vector());
+  const Mask all =
+      Mask::from(rows * length, length, [&](Size i, Size j) {
+        return seen[static_cast<std::size_t>(i / length)][static_cast<std::size_t>(i % length * length + j)];
+      }).reshape({rows, length, length});
+  const Tensor y = (*block_)(x, all);
+  for (Size row = 0; row < rows; ++row) {
+    const Tensor alone = (*block_)(slice(x, 0, row, row + 1), hiding(row % length, length, length));
+    const Gap gap = largest_gap(slice(y, 0, row, row + 1), alone);
+    if (differs(gap, y))
+      return fmt::format(
+          "with a mask for each row of a batch ({}, {}, {}), row {} differs by {:.1e} at token {} from the same row with "
+          "its mask alone. Reshape pairs.mask() to (B, 1, Tq, Tk) for scores (B, heads, Tq, Tk)",
+          rows, length, length, row, gap.by, gap.token);
+  }
+  return {};
+}
+
+std::string CheckedBlock::blind_query() const {
+  const Size length = check_.lengths.front(), blind = length / 2;
+  const Tensor x = variable(input(length));
+  Tape tape;
+  const Tensor y = (*block_)(x, Mask::from(length, length, [=](Size i, Size) { return i != blind; }));
+  if (!std::isfinite(largest(y)))
+    return fmt::format(
+        "token {} may see no key, and the results have a value that is not finite. Its weights should all be 0: divide "
+        "by a sum only where it is not 0, as masked_softmax() does",
+        blind);
+  tape.backward(y, random_normal(y.shape(), check_.seed, DType::f64));
+  if (!std::isfinite(largest(x.grad())))
+    return fmt::format(
+        "token {} may see no key, and the gradient of the input has a value that is not finite. Replace the values "
+        "before a division, logarithm or root, not after it",
+        blind);
+  return {};
+}
+
+}  // namespace tapestry::detail

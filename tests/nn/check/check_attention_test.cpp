@@ -1,0 +1,362 @@
+// check_attention(): attentions with one mistake each, which exactly the right part must find; and right ones.
+#include "nn/check/check_attention.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "core/attention/score_lambda.hpp"
+#include "core/core.hpp"
+#include "core/tensor/map.hpp"
+#include "nn/attention/normalise.hpp"
+#include "nn/attention/scores.hpp"
+#include "nn/positions/positions.hpp"
+#include "nn/transformer/latent_attention.hpp"
+#include "tests/catch.hpp"
+#include "tests/message_of.hpp"
+
+using namespace tapestry;
+using Catch::Matchers::ContainsSubstring;
+using test::message_of;
+
+namespace {
+
+constexpr Size kWidth = 8;
+
+/// One head without a mistake, whose cache has keys and values. The classes below override one step each.
+struct OneHead : SelfAttention {
+  explicit OneHead(Parent parent) : SelfAttention(std::move(parent)) {}
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
+    return read(x, key(x), value(x), pairs);
+  }
+  Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override {
+    cache.append(key(x), value(x));
+    return read(x, cache.keys(), cache.values(), pairs);
+  }
+  virtual Tensor read(const Tensor& x, const Tensor& k, const Tensor& v, const VisiblePairs& pairs) const {
+    return mix(matmul(query(x), transpose(k)) * 0.5, v, pairs);
+  }
+  virtual Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const {
+    return matmul(masked_softmax(scores, mask(pairs)), v);
+  }
+  virtual Mask mask(const VisiblePairs& pairs) const { return pairs.mask(); }
+
+  Linear query{{*this, "query"}, kWidth, kWidth, Bias::no}, key{{*this, "key"}, kWidth, kWidth, Bias::no},
+      value{{*this, "value"}, kWidth, kWidth, Bias::no};
+};
+
+/// Without a cache of its own: the text is computed again.
+struct Recomputed : OneHead {
+  using OneHead::OneHead;
+  Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override {
+    return SelfAttention::next(x, pairs, cache);
+  }
+};
+
+struct SeesAll : OneHead {
+  using OneHead::OneHead;
+  Mask mask(const VisiblePairs& pairs) const override { return pairs.given(); }
+};
+
+struct ForgetsTheGivenMask : OneHead {
+  using OneHead::OneHead;
+  Mask mask(const VisiblePairs& pairs) const override { return Mask::causal(pairs.queries(), pairs.keys()); }
+};
+
+struct DividesByKeys : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores / static_cast<double>(pairs.keys()), v, pairs);
+  }
+};
+
+/// ReLU attention divided by its sum, without a thought for a query that sees no key.
+struct DividesByZero : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    const Tensor lowest = full({}, -std::numeric_limits<double>::infinity(), scores.dtype());
+    const Tensor raised = exp(pairs.mask().defined() ? where(pairs.mask(), scores, lowest) : scores);
+    return matmul(raised / sum(raised, {-1}, Keep::yes), v);
+  }
+};
+
+struct MixesRows : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores - mean(scores, {0}, Keep::yes), v, pairs);
+  }
+};
+
+/// Its derivative with respect to the values is missing.
+struct Detaches : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return matmul(masked_softmax(scores, pairs.mask()), v.detach());
+  }
+};
+
+Tensor wrong_square(const Tensor& x, CallSite at = {}) {
+  return op<"wrong_square">(at, map(x, [](auto v) { return v * v; }),
+                            wrt(x, [x](const Tensor& dy) { return dy * x; }));
+}
+struct WrongRule : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(wrong_square(scores), v, pairs);
+  }
+};
+
+/// Right at first, but the derivative itself is not recorded correctly.
+Tensor square_once(const Tensor& x, CallSite at = {}) {
+  return op<"square_once">(at, map(x, [](auto v) { return v * v; }),
+                           wrt(x, [x](const Tensor& dy) { return dy * (2.0 * x.detach()); }));
+}
+struct WrongSecond : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(square_once(scores), v, pairs);
+  }
+};
+
+struct LosesDigits : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix((scores + 1e4) - 1e4, v, pairs);
+  }
+};
+
+struct NeedsF64 : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores * full({1}, 2, DType::f64), v, pairs);
+  }
+};
+
+/// A weight that is no Parameter: each layer has another one.
+struct PlainWeight : OneHead {
+  explicit PlainWeight(Parent parent) : OneHead(std::move(parent)), factor(static_cast<double>(++made)) {}
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores * factor, v, pairs);
+  }
+  inline static int made = 0;
+  double factor;
+};
+
+struct AtMost20 : OneHead {
+  using OneHead::OneHead;
+  Mask mask(const VisiblePairs& pairs) const override {
+    if (pairs.keys() > 20) fail("at most 20 tokens, got {}", pairs.keys());
+    return pairs.mask();
+  }
+};
+
+/// Two heads, whose scores (B, 2, T, T) get a mask (B, T, T) in silence if B = 2.
+struct MaskByHead : OneHead {
+  using OneHead::OneHead;
+  static Tensor split(const Tensor& x) {
+    return transpose(reshape(x, {x.size(0), x.size(1), 2, kWidth / 2}), 1, 2);
+  }
+  Tensor read(const Tensor& x, const Tensor& k, const Tensor& v, const VisiblePairs& pairs) const override {
+    const Tensor scores = matmul(split(query(x)), transpose(split(k)));
+    return reshape(transpose(mix(scores, split(v), pairs), 1, 2), x.shape());
+  }
+};
+struct MaskByRow : MaskByHead {
+  using MaskByHead::MaskByHead;
+  Mask mask(const VisiblePairs& pairs) const override {
+    const Mask mask = pairs.mask();
+    return mask.rank() == 3 ? mask.unsqueeze(1) : mask;
+  }
+};
+
+/// Scores fall with the square of the distance.
+struct Distance : OneHead {
+  using OneHead::OneHead;
+  virtual Size first(const VisiblePairs& pairs) const { return pairs.first(); }
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    std::vector<double> near;
+    for (Size i = 0; i < pairs.queries(); ++i)
+      for (Size j = 0; j < pairs.keys(); ++j) near.push_back(-0.01 * std::pow(i + first(pairs) - j, 2));
+    return OneHead::mix(scores + tensor(near, {pairs.queries(), pairs.keys()}, scores.dtype()), v, pairs);
+  }
+};
+struct ForgetsTheFirst : Distance {
+  using Distance::Distance;
+  Size first(const VisiblePairs&) const override { return 0; }
+};
+
+/// The sum of all values so far, as a state.
+struct RunningSum : OneHead {
+  using OneHead::OneHead;
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override {
+    return query(x) * cumsum(value(x), 1) + key(x);
+  }
+  Tensor next(const Tensor& x, const VisiblePairs&, KeyValueCache& cache) const override {
+    Tensor sums = cumsum(value(x), 1);
+    if (!cache.state().empty()) sums = sums + state_of(cache);
+    cache.set_state({stored(slice(sums, 1, x.size(1) - 1, x.size(1)))}, x.size(1));
+    return query(x) * sums + key(x);
+  }
+  virtual Tensor state_of(const KeyValueCache& cache) const { return cache.state().front(); }
+  virtual Tensor stored(const Tensor& state) const { return state; }
+};
+/// Keeps the sum in the layer.
+struct OwnMemory : RunningSum {
+  using RunningSum::RunningSum;
+  Tensor state_of(const KeyValueCache&) const override { return kept_; }
+  Tensor stored(const Tensor& state) const override { return kept_ = state; }
+  mutable Tensor kept_;
+};
+
+/// Stores the sum with the batch as its second axis.
+struct RowsSecond : RunningSum {
+  using RunningSum::RunningSum;
+  Tensor state_of(const KeyValueCache& cache) const override {
+    return transpose(cache.state().front(), 0, 1);
+  }
+  Tensor stored(const Tensor& state) const override { return transpose(state, 0, 1); }
+};
+
+template <class A>
+AttentionCheck check_of(const AttentionCheckOptions& check = {}) {
+  BlockOptions options{.width = kWidth, .heads = 2};
+  options.attention = self_attention<A>();
+  return check_attention(options, {.causal = true}, check);
+}
+
+/// Names of the parts that failed: "causal, prefix".
+std::string failed(const AttentionCheck& check) {
+  std::string names;
+  for (const AttentionCheckPart& part : check.parts)
+    if (!part.passed) names += (names.empty() ? "" : ", ") + part.name;
+  return names;
+}
+std::string finding(const AttentionCheck& check, const std::string& name) {
+  for (const AttentionCheckPart& part : check.parts)
+    if (part.name == name) return part.finding;
+  return "no such part";
+}
+
+template <class A>
+void check_fails(const char* parts, const char* first, const char* says,
+                 const AttentionCheckOptions& check = {}) {
+  const AttentionCheck found = check_of<A>(check);
+  INFO(found.report());
+  CHECK(failed(found) == parts);
+  CHECK_THAT(finding(found, first), ContainsSubstring(says));
+  CHECK_FALSE(found.ok());
+}
+
+void check_passes(const BlockOptions& options, const BlockKind& kind = {.causal = true},
+                  const AttentionCheckOptions& check = {}) {
+  const AttentionCheck found = check_attention(options, kind, check);
+  INFO(found.report());
+  CHECK(found.ok());
+  CHECK(static_cast<bool>(found));
+}
+
+}  // namespace
+
+TEST_CASE("check_attention finds the one mistake of each attention, and says what to look at") {
+  check_fails<SeesAll>("causal", "causal", "if token 1 changes, which comes later");
+  check_fails<ForgetsTheGivenMask>("mask", "mask", "token 0 is hidden by a mask, but");
+  check_fails<DividesByKeys>("prefix", "prefix", "the number of keys, such as scores.size(-1)");
+  check_fails<DividesByZero>("blind query", "blind query", "token 6 may see no key, and the results");
+  check_fails<MixesRows>("batch", "batch", "Keep the batch axis");
+  check_fails<Detaches>("gradients", "gradients", "self.value.weight");
+  check_fails<WrongRule>("gradients", "gradients", "the rule gives 0.5 times the slope everywhere");
+  check_fails<WrongSecond>("second derivatives", "second derivatives", "the block's gradient");
+  check_fails<LosesDigits>("f32", "f32", "in f32, the result at token");
+  check_fails<NeedsF64>("f32", "f32", "the layer threw an error: ");
+  check_fails<PlainWeight>("f32, copies", "copies", "a new block with the same state has another result");
+  check_fails<MaskByHead>("mask", "mask", "Reshape pairs.mask() to (B, 1, Tq, Tk)");
+  check_fails<ForgetsTheFirst>("cache", "cache", "query i is at position i + keys − queries");
+}
+
+TEST_CASE("check_attention finds a state that a copied, reordered or rewound cache lacks") {
+  check_fails<OwnMemory>("cache, moved", "cache, moved", "not in members of the layer",
+                         {.takes_masks = false});
+}
+
+TEST_CASE("check_attention passes attentions without a mistake, with and without a cache of their own") {
+  for (const AttentionCheck& check : {check_of<OneHead>(), check_of<MaskByRow>(), check_of<Distance>(),
+                                      check_of<RunningSum>({.takes_masks = false})}) {
+    INFO(check.report());
+    CHECK(check.ok());
+  }
+}
+
+TEST_CASE("check_attention passes every way to change the attention of a block") {
+  check_passes({.width = 12, .heads = 3});
+  check_passes({.width = 12, .heads = 3}, {.causal = false});
+  check_passes({.width = 8,
+                .heads = 4,
+                .key_heads = 2,
+                .norm_place = NormPlace::post,
+                .norm = NormKind::rms_norm,
+                .window = 5,
+                .sinks = 2,
+                .learned_sink = true,
+                .output_gate = true,
+                .qk_norm = true},
+               {.causal = true, .positions = rotary()});
+  check_passes({.width = 8, .heads = 2, .score = cosine(), .normalise = sparsemax_weights});
+  check_passes({.width = 8, .heads = 2, .score = additive(4, 4, 5), .normalise = sigmoid_weights},
+               {.causal = true, .positions = alibi()});
+  const auto nearer = [](const auto& p, Size queries, Size keys) {
+    const auto first = static_cast<double>(keys - queries);
+    return score_mod(
+        [first](auto s, auto at, auto rate) { return s - rate(at.h) * log(1 + abs(at.i + first - at.j)); },
+        learned(p[0]));
+  };
+  check_passes({.width = 8, .heads = 2, .score_mod = {{{"rate", {2}, constant(1)}}, nearer}});
+  const auto lost = [](const auto& p, Size, Size) {  // `first` is forgotten
+    return score_mod([](auto s, auto at, auto rate) { return s - rate(at.h) * log(1 + abs(at.i - at.j)); },
+                     learned(p[0]));
+  };
+  const AttentionCheck found =
+      check_attention({.width = 8, .heads = 2, .score_mod = {{{"rate", {2}, constant(1)}}, lost}});
+  CHECK(failed(found) == "cache");
+}
+
+TEST_CASE("check_attention uses its options") {
+  // Keys at an even distance only: a mask of the user's, which the attention must get in every part.
+  const auto even = [](Size queries, Size keys) {
+    return Mask::from(queries, keys,
+                      [first = keys - queries](Size i, Size j) { return (i + first - j) % 2 == 0; });
+  };
+  check_passes({.width = 8, .heads = 2}, {.causal = true}, {.mask = even});
+  CHECK(failed(check_of<SeesAll>({.mask = Mask::causal})).empty());  // the user's mask is causal here
+  const auto late = [](Size queries, Size keys) {                    // `first` is forgotten
+    return Mask::from(queries, keys, [](Size i, Size j) { return (i - j) % 2 == 0; });
+  };
+  const AttentionCheck found = check_attention({.width = 8, .heads = 2}, {.causal = true}, {.mask = late});
+  CHECK(failed(found) == "cache");
+  CHECK(failed(check_of<SeesAll>({.tolerance = 1e3})).empty());
+  CHECK(finding(check_of<SeesAll>({.seed = 2}), "causal") != finding(check_of<SeesAll>(), "causal"));
+  check_fails<AtMost20>("causal, mask", "causal", "at most 20 tokens, got 70");
+  CHECK(check_of<AtMost20>({.lengths = {20}}).ok());
+}
+
+TEST_CASE("check_attention remarks on parameters without influence, and reports a line for each part") {
+  const AttentionCheck found = check_attention({.width = 8, .heads = 2}, {.causal = true}, {.lengths = {4}});
+  CHECK(found.report() ==
+        "passed: gradients: without influence on the result: self.key.bias\npassed: second derivatives\n"
+        "passed: batch\npassed: causal\npassed: prefix\npassed: cache\npassed: cache, moved\npassed: mask\n"
+        "passed: mask, cached\npassed: blind query\n"
+        "passed: f32\npassed: copies\n");
+  const AttentionCheck encoder =
+      check_attention({.width = 8, .heads = 2}, {.causal = false}, {.lengths = {4}, .takes_masks = false});
+  CHECK(encoder.parts.size() == 5);
+}
+
+TEST_CASE("check_attention refuses what it cannot check") {
+  const BlockOptions options{.width = 8, .heads = 2};
+  CHECK_THAT(message_of([&] { check_attention(options, {.causal = true, .memory_width = 3}); }),
+             ContainsSubstring("memory_width must be 0"));
+  CHECK_THAT(message_of([&] { check_attention(options, {.causal = true}, {.lengths = {}}); }),
+             ContainsSubstring("at least one length"));
+  CHECK_THAT(message_of([&] {
+               check_attention(options, {.causal = true}, {.lengths = {5, 1}});
+             }),
+             ContainsSubstring("at least 2, got 1"));
+}
