@@ -1,5 +1,5 @@
-// Masks, and lengths, from which a mask can be made. They are types of their own, so that a mask cannot be passed as a
-// score, or an id as a length.
+// Masks, and lengths, from which a mask can be made. Separate types prevent a mask from being passed as a score, or an
+// id as a length.
 #pragma once
 
 #include <concepts>

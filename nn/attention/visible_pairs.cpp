@@ -45,16 +45,26 @@ bool VisiblePairs::hides() const {
 }
 
 AttendMask VisiblePairs::for_attend() const {
-  if (given_.defined()) return mask();
+  if (given_.defined()) return visible();
   if (!hides()) return {};
   if (rule_.window == 0) return BlockMask::causal(queries_, keys_);
   return BlockMask::where(queries_, keys_, [this](QueryKey pair) { return sees(pair.i, pair.j); });
 }
 
-Mask VisiblePairs::mask() const {
+Mask VisiblePairs::visible() const {
   if (!hides()) return given_;
   if (rule_.window == 0) return Mask::causal(queries_, keys_) & given_;
   return Mask::from(queries_, keys_, [this](Size i, Size j) { return sees(i, j); }) & given_;
+}
+
+/// A mask (B, Tq, Tk) would broadcast to scores (heads, Tq, Tk) of each row, if there are B heads.
+Mask VisiblePairs::with_head_axes(Mask mask, int axes) {
+  if (!mask.defined() || mask.rank() < 3) return mask;
+  if (mask.rank() == 4 && mask.shape()[1] == 1)
+    mask = mask.reshape({mask.shape()[0], mask.shape()[2], mask.shape()[3]});
+  if (mask.rank() == 3)
+    for (int i = 0; i < axes; ++i) mask = mask.unsqueeze(1);
+  return mask;
 }
 
 VisiblePairs VisiblePairs::of_whole_text() const {

@@ -5,6 +5,7 @@
 
 #include "core/attention/block_mask.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 
@@ -36,10 +37,11 @@ class VisiblePairs {
   const std::vector<Size>& positions() const { return positions_; }
   /// Returns the caller's mask alone; undefined without one.
   const Mask& given() const { return given_; }
-  /// Returns the visible pairs; undefined if all pairs are visible. The mask is (Tq, Tk), or has the leading axes of
-  /// the caller's mask: reshape (B, Tq, Tk) to (B, 1, Tq, Tk) for scores (B, heads, Tq, Tk). for_attend() needs no
-  /// reshape.
-  Mask mask() const;
+  /// Returns the visible pairs for scores (B, heads, Tq, Tk), as a mask (Tq, Tk), (B, 1, Tq, Tk) or (B, heads, Tq, Tk);
+  /// undefined if all pairs are visible.
+  Mask mask() const { return with_head_axes(visible(), 1); }
+  /// Returns the same for scores with another number of axes for the heads: none, (B, Tq, Tk), or several.
+  Mask mask_for(const Tensor& scores) const { return with_head_axes(visible(), scores.rank() - 3); }
   /// Returns the same in the form that attend() and PreparedKV take: in tiles without a mask of the caller.
   AttendMask for_attend() const;
   /// Returns the pairs of all tokens with all tokens. Throws if the caller gave a mask for the last ones alone.
@@ -47,6 +49,9 @@ class VisiblePairs {
 
  private:
   bool hides() const;
+  /// Returns the visible pairs with the axes of the caller's mask.
+  Mask visible() const;
+  static Mask with_head_axes(Mask mask, int axes);
   bool sees(Size query, Size key) const;
 
   PairRule rule_;

@@ -46,7 +46,7 @@ std::string CheckedBlock::cached_mask() {
             "with a mask and a cache ({} tokens), the result at token {} differs by {:.1e} from the whole "
             "text's. Row i of the mask is that of the query at position pairs.first() + i",
             sum_of(parts), gap.token, gap.by);
-    } catch (const Error& error) {  // nobody gets a wrong result
+    } catch (const Error& error) {  // a refusal, so no result is wrong
       remark_ = fmt::format("not supported: {}", error.what());
     }
   }
@@ -70,7 +70,7 @@ std::string CheckedBlock::masks_of_rows(Size rows) const {
     if (differs(gap, y))
       return fmt::format(
           "with a mask for each row of a batch ({}, {}, {}), row {} differs by {:.1e} at token {} from the same row with "
-          "its mask alone. Reshape pairs.mask() to (B, 1, Tq, Tk) for scores (B, heads, Tq, Tk)",
+          "its mask alone. pairs.mask_for(scores) has the axes of the scores",
           rows, length, length, row, gap.by, gap.token);
   }
   return {};

@@ -36,9 +36,9 @@ struct OneHead : SelfAttention {
     return mix(matmul(query(x), transpose(k)) * 0.5, v, pairs);
   }
   virtual Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const {
-    return matmul(masked_softmax(scores, mask(pairs)), v);
+    return matmul(masked_softmax(scores, mask(pairs, scores)), v);
   }
-  virtual Mask mask(const VisiblePairs& pairs) const { return pairs.mask(); }
+  virtual Mask mask(const VisiblePairs& pairs, const Tensor& scores) const { return pairs.mask_for(scores); }
 
   Linear query{{*this, "query"}, kWidth, kWidth, Bias::no}, key{{*this, "key"}, kWidth, kWidth, Bias::no},
       value{{*this, "value"}, kWidth, kWidth, Bias::no};
@@ -54,12 +54,14 @@ struct Recomputed : OneHead {
 
 struct SeesAll : OneHead {
   using OneHead::OneHead;
-  Mask mask(const VisiblePairs& pairs) const override { return pairs.given(); }
+  Mask mask(const VisiblePairs& pairs, const Tensor&) const override { return pairs.given(); }
 };
 
 struct ForgetsTheGivenMask : OneHead {
   using OneHead::OneHead;
-  Mask mask(const VisiblePairs& pairs) const override { return Mask::causal(pairs.queries(), pairs.keys()); }
+  Mask mask(const VisiblePairs& pairs, const Tensor&) const override {
+    return Mask::causal(pairs.queries(), pairs.keys());
+  }
 };
 
 struct DividesByKeys : OneHead {
@@ -74,7 +76,8 @@ struct DividesByZero : OneHead {
   using OneHead::OneHead;
   Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
     const Tensor lowest = full({}, -std::numeric_limits<double>::infinity(), scores.dtype());
-    const Tensor raised = exp(pairs.mask().defined() ? where(pairs.mask(), scores, lowest) : scores);
+    const Tensor raised =
+        exp(mask(pairs, scores).defined() ? where(mask(pairs, scores), scores, lowest) : scores);
     return matmul(raised / sum(raised, {-1}, Keep::yes), v);
   }
 };
@@ -90,7 +93,7 @@ struct MixesRows : OneHead {
 struct Detaches : OneHead {
   using OneHead::OneHead;
   Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
-    return matmul(masked_softmax(scores, pairs.mask()), v.detach());
+    return matmul(masked_softmax(scores, mask(pairs, scores)), v.detach());
   }
 };
 
@@ -143,14 +146,13 @@ struct PlainWeight : OneHead {
 
 struct AtMost20 : OneHead {
   using OneHead::OneHead;
-  Mask mask(const VisiblePairs& pairs) const override {
+  Mask mask(const VisiblePairs& pairs, const Tensor& scores) const override {
     if (pairs.keys() > 20) fail("at most 20 tokens, got {}", pairs.keys());
-    return pairs.mask();
+    return pairs.mask_for(scores);
   }
 };
 
-/// Two heads, whose scores (B, 2, T, T) get a mask (B, T, T) in silence if B = 2.
-struct MaskByHead : OneHead {
+struct TwoHeads : OneHead {
   using OneHead::OneHead;
   static Tensor split(const Tensor& x) {
     return transpose(reshape(x, {x.size(0), x.size(1), 2, kWidth / 2}), 1, 2);
@@ -160,11 +162,15 @@ struct MaskByHead : OneHead {
     return reshape(transpose(mix(scores, split(v), pairs), 1, 2), x.shape());
   }
 };
-struct MaskByRow : MaskByHead {
-  using MaskByHead::MaskByHead;
-  Mask mask(const VisiblePairs& pairs) const override {
-    const Mask mask = pairs.mask();
-    return mask.rank() == 3 ? mask.unsqueeze(1) : mask;
+struct TwoHeadsByMask : TwoHeads {
+  using TwoHeads::TwoHeads;
+  Mask mask(const VisiblePairs& pairs, const Tensor&) const override { return pairs.mask(); }
+};
+/// The scores (B, 2, T, T) get a mask (B, T, T) in silence if B = 2.
+struct MaskByHead : TwoHeads {
+  using TwoHeads::TwoHeads;
+  Mask mask(const VisiblePairs& pairs, const Tensor&) const override {
+    return pairs.given() & Mask::causal(pairs.queries(), pairs.keys());
   }
 };
 
@@ -268,7 +274,7 @@ TEST_CASE("check_attention finds the one mistake of each attention, and says wha
   check_fails<LosesDigits>("f32", "f32", "in f32, the result at token");
   check_fails<NeedsF64>("f32", "f32", "the layer threw an error: ");
   check_fails<PlainWeight>("f32, copies", "copies", "a new block with the same state has another result");
-  check_fails<MaskByHead>("mask", "mask", "Reshape pairs.mask() to (B, 1, Tq, Tk)");
+  check_fails<MaskByHead>("mask", "mask", "pairs.mask_for(scores) has the axes of the scores");
   check_fails<ForgetsTheFirst>("cache", "cache", "query i is at position i + keys − queries");
 }
 
@@ -278,8 +284,8 @@ TEST_CASE("check_attention finds a state that a copied, reordered or rewound cac
 }
 
 TEST_CASE("check_attention passes attentions without a mistake, with and without a cache of their own") {
-  for (const AttentionCheck& check : {check_of<OneHead>(), check_of<MaskByRow>(), check_of<Distance>(),
-                                      check_of<RunningSum>({.takes_masks = false})}) {
+  for (const AttentionCheck& check : {check_of<OneHead>(), check_of<TwoHeads>(), check_of<TwoHeadsByMask>(),
+                                      check_of<Distance>(), check_of<RunningSum>({.takes_masks = false})}) {
     INFO(check.report());
     CHECK(check.ok());
   }

@@ -1,13 +1,10 @@
 #include "tests/nn/transformer/variants/variant.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
-#include "core/check/gradcheck.hpp"
-#include "core/io/safetensors.hpp"
+#include "nn/check/check_attention.hpp"
 #include "tests/nn/golden.hpp"
 #include "tests/nn/tensors.hpp"
-#include "tests/temporary.hpp"
 
 namespace tapestry::testing {
 
@@ -96,18 +93,6 @@ void check_cache(const Variant& variant, const LanguageModel& model) {
   CHECK(apart(logits, embedding(slice(expected, 1, 6, 8), Indices{1, 0})) < 1e-11);
 }
 
-void check_copies(const Variant& variant, const LanguageModel& model) {
-  const Tensor expected = whole(variant, model, text(2, 9));
-  CHECK(equal_bits(whole(variant, *clone(model), text(2, 9)), expected));
-  const test::TemporaryFolder folder;
-  const std::filesystem::path path = folder / "variant.safetensors";
-  write_safetensors(path, model.state());
-  LanguageModel restored(options_of(variant));
-  restored.load_state(read_safetensors(path).tensors);
-  restored.eval();
-  CHECK(equal_bits(whole(variant, restored, text(2, 9)), expected));
-}
-
 }  // namespace
 
 void check_variant(const Variant& variant) {
@@ -120,20 +105,13 @@ void check_variant(const Variant& variant) {
     const Indices ids = text(2, time);
     CHECK(apart(whole(variant, model, ids), by_loops(variant, state, ids)) < 1e-11);
   }
-  const auto bounded = [&](const Tensor& scale) { return tanh(whole(variant, model, text(1, 6)) * scale); };
-  std::vector<Tensor> leaves;
-  for (const Tensor& leaf : model.parameters())
-    if (!variant.shift_invariant || leaf.name().find("self.key.bias") == std::string::npos)
-      leaves.push_back(leaf);
-  const GradcheckOptions options{.elements = 16, .projections = 2};
-  const GradcheckResult first = gradcheck(bounded, normal({kWords}, 9), leaves, options);
-  const GradcheckResult second =
-      gradgradcheck(bounded, normal({kWords}, 9), leaves, {.elements = 0, .projections = 1});
-  INFO(first.report() << second.report());
-  CHECK(first.ok());
-  CHECK(second.ok());
+  const TransformerOptions options = options_of(variant);
+  const AttentionCheck check =
+      check_attention(options.block, {.causal = true, .positions = options.positions},
+                      {.mask = variant.mask, .takes_masks = variant.takes_masks});
+  INFO(check.report());
+  CHECK(check.ok());
   check_cache(variant, model);
-  check_copies(variant, model);
 }
 
 }  // namespace tapestry::testing

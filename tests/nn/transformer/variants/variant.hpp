@@ -16,13 +16,12 @@ struct Variant {
   Sees sees = [](std::size_t, std::size_t) { return true; };
   /// Mask (Tq, Tk) of the last Tq of Tk tokens, which the model gets as an argument.
   std::function<Mask(Size queries, Size keys)> mask = {};
-  /// The weights do not change if all scores of a query grow by the same number, so that the keys' bias has no
-  /// gradient, which is not checked then.
-  bool shift_invariant = true;
+  /// False for a layer that computes with hidden tokens too, as AttentionCheckOptions::takes_masks.
+  bool takes_masks = true;
 };
 
-/// Checks a variant in a model of two layers: compares with plain loops, checks first and second derivatives of all
-/// parameters, reads the text through a cache in parts, copies and reorders the cache, clones, saves and restores.
+/// Checks a variant in a model of two layers: compares with plain loops, reads the text through a cache in parts, copies
+/// and reorders the cache. Its attention must pass check_attention(), gradients included.
 void check_variant(const Variant& variant);
 
 }  // namespace tapestry::testing
