@@ -216,6 +216,13 @@ class Parameter : public Tensor {
 
 namespace detail {
 
+/// Tells a module the size of its class, so that initialise() finds members that were made without a Parent even if no
+/// member has one. List and ModulePtr call it.
+template <std::derived_from<Module> M>
+void tell_size(M& module) {
+  static_cast<void>(Parent(module, ""));
+}
+
 /// Returns true if M can be constructed from (Parent, args…). Otherwise a static_assert fails with a message that shows
 /// the constructor to write.
 template <class M, class... Args>
@@ -245,7 +252,8 @@ class List : public Module {
   template <class... Args>
   M& add(Args&&... args) {
     if constexpr (detail::can_construct<M, Args...>())
-      modules_.emplace_back(Parent{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...);
+      detail::tell_size(
+          modules_.emplace_back(Parent{*this, std::to_string(modules_.size())}, std::forward<Args>(args)...));
     return modules_.back();
   }
   Size size() const { return static_cast<Size>(modules_.size()); }

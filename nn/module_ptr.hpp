@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "core/tensor/error.hpp"
+#include "nn/module.hpp"
 
 namespace tapestry {
 
-/// Owns a module of a class derived from M, or nothing. The constructor records how to copy that class, so
+/// Owns a module of a class derived from M, a Module, or nothing. The constructor records how to copy that class, so
 /// the class itself needs no clone method.
 template <class M>
 class ModulePtr {
@@ -24,6 +25,7 @@ class ModulePtr {
         fail("clone(): a ModulePtr must be made from a pointer to the concrete type, got a base class");
       return std::make_unique<D>(static_cast<const D&>(original));
     };
+    if (module_) detail::tell_size(static_cast<D&>(*module_));
   }
   /// Copies the module. Throws outside clone(), as for any module.
   ModulePtr(const ModulePtr& other)

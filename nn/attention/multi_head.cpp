@@ -43,8 +43,10 @@ Tensor part(const Tensor& x, Size groups, Size per_group) {
 
 /// Inverse of part(): (B, heads…, T, d) → (B, T, heads · d). A view of the result of attention.
 Tensor join(const Tensor& x) {
-  const Tensor by_time = x.rank() == 4 ? transpose(x, 1, 2) : permute(x, {0, 3, 1, 2, 4});
-  return reshape(by_time, {x.size(0), x.size(-2), x.count() / std::max<Size>(1, x.size(0) * x.size(-2))});
+  const bool grouped = x.rank() == 5;
+  const Tensor by_time = grouped ? permute(x, {0, 3, 1, 2, 4}) : transpose(x, 1, 2);
+  const Size heads = x.size(1) * (grouped ? x.size(2) : 1);
+  return reshape(by_time, {x.size(0), x.size(-2), heads * x.size(-1)});
 }
 
 /// Returns x (B, T, width) with 0 in the rows that no query of any head may see. mask (B or 1, heads…, Tq,

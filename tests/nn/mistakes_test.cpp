@@ -240,6 +240,11 @@ TEST_CASE("mistakes with modules, training and checkpoints name the parameters")
   struct WithoutParent : Module {
     Linear first{{*this, "first"}, 2, 2}, second{2, 2};
   };
+  struct NoneWithParent : SelfAttention {
+    explicit NoneWithParent(Parent parent) : SelfAttention(std::move(parent)) {}
+    Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return only(x); }
+    Linear only{8, 8};
+  };
   struct Net : Module {
     Linear first{{*this, "first"}, 2, 2}, second{{*this, "second"}, 2, 2};
   };
@@ -250,6 +255,19 @@ TEST_CASE("mistakes with modules, training and checkpoints name the parameters")
       {"a layer without a Parent",
        [] { WithoutParent().initialise(1); },
        {"a Linear is a member of the", "make it with {*this, \"name\"} as its first argument"}},
+      {"an attention of which no layer has a Parent",
+       [] {
+         TransformerBlock block({.width = 8, .attention = self_attention<NoneWithParent>()},
+                                {.causal = true});
+         block.initialise(1);
+       },
+       {"a Linear is a member of the", "NoneWithParent \"self\" but was made without a Parent"}},
+      {"a layer in a list of which no layer has a Parent",
+       [] {
+         List<NoneWithParent> layers{Parent{}, 2};
+         layers.initialise(1);
+       },
+       {"NoneWithParent \"0\" but was made without a Parent"}},
       {"a layer that is copied",
        [&] { const Linear copy = net.first; },
        {"a module Linear \"first\" cannot be copied: pass it by reference, keep several in a List"}},

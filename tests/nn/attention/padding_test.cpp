@@ -5,6 +5,7 @@
 
 #include "core/attention/score_lambda.hpp"
 #include "nn/attention/attention.hpp"
+#include "nn/attention/multi_head.hpp"
 #include "nn/attention/weight_recorder.hpp"
 #include "nn/recurrent.hpp"
 #include "tests/nn/golden.hpp"
@@ -286,6 +287,19 @@ TEST_CASE("a recurrent layer over no steps at all returns none, and its first st
     CHECK(found.states.shape() == Dims{4, 0, 6});
     REQUIRE(found.final.size() == 4);
     CHECK(equal_bits(found.final[3].hidden, zeros({4, 3}, DType::f64)));
+  }
+}
+
+TEST_CASE("multi-head attention of no tokens, no keys or no rows returns none or zeros") {
+  for (const Size groups : {4, 2}) {
+    MultiHeadAttention layer({.width = 8, .heads = 4, .key_heads = groups});
+    layer.initialise(1, DType::f64);
+    const Tensor x = normal({2, 3, 8}, 5), none = zeros({2, 0, 8}, DType::f64),
+                 no_rows = zeros({0, 3, 8}, DType::f64);
+    CHECK(layer(none, none, none).context.shape() == none.shape());
+    CHECK(layer(no_rows, no_rows, no_rows).context.shape() == no_rows.shape());
+    // The contexts are 0, so the bias of the output is left, which starts at 0.
+    CHECK(apart(layer.context(x, layer.prepare(none, none)), zeros({2, 3, 8}, DType::f64)) == 0);
   }
 }
 
