@@ -47,18 +47,22 @@ class LessonPage:
                 for block in self.lesson.head]
 
     def parts(self):
-        """Returns the parts as dictionaries; a row is [prose, code]."""
+        """Returns the parts as dictionaries; a row is [prose, code]. The rows that follow a function with questions are
+        "rows_after": they discuss its results, so they come after the output, as in the file."""
         sections = {title: found for title, found in self.run.sections} if self.run else {}
         shown = []
         for part in self.lesson.parts:
             first = sections.get(part.title, [])[:1]
+            asked = 1 + max((i for i, block in enumerate(part.blocks) if block.kind == "code" and cpp.reports(block.text)),
+                            default=len(part.blocks))
             shown.append({"number": part.number, "title": self.prose(part.title), "anchor": f"part-{part.number}",
-                          "asks_first": bool(first) and first[0].kind == "question", "plain": part.title, "rows": self.rows(part), "output": self.output(sections.get(part.title, []))})
+                          "asks_first": bool(first) and first[0].kind == "question", "plain": part.title, "rows": self.rows(part.blocks[:asked]),
+                          "output": self.output(sections.get(part.title, [])), "rows_after": self.rows(part.blocks[asked:])})
         return shown
 
-    def rows(self, part):
+    def rows(self, blocks):
         rows = []
-        for block in part.blocks:
+        for block in blocks:
             if block.kind == "code":
                 html = self.book.code.pieces(block.text, block.line, self.local, self.changeable if self.change else None)
                 if rows and rows[-1][1] == "":

@@ -11,6 +11,7 @@ from website.book import Book
 from website.code import Code, declared_here, indents, signature_of, split
 from website import chat, check, counted, exercises, gallery, live, names, printed, record, runs, searched, series, source, svg, trained
 from website.formula import formula
+from website.lesson_page import LessonPage
 from website.pencil import Pencil, is_formula, links
 from website.prose import Prose
 
@@ -94,6 +95,19 @@ class Sources(unittest.TestCase):
             titles = [part.title for part in source.read(text).parts]
             for title in re.findall(r'report\.section\("([^"]+)"\)', text):
                 self.assertIn(title, titles, path.parent.name)
+
+    def test_results_follow_the_questions_about_them(self):
+        """On the page, text after a function with questions comes after the questions, as in the file: it tells the results."""
+        none, told = ROOT / "no_modules", 0
+        book = Book(ROOT, ROOT / "out/book", none)
+        book.live = live.Live(ROOT, none)
+        for path in sorted((ROOT / "lessons").glob("[0-9]*/lesson.cpp")):
+            for part in LessonPage(book, path.parent).parts():
+                if 'class="question"' in part["output"]:
+                    where = f"{path.parent.name}, part {part['number']}"
+                    self.assertFalse(any("At seed 1" in prose for prose, _ in part["rows"]), where)
+                    told += any("At seed 1" in prose for prose, _ in part["rows_after"])
+        self.assertGreater(told, 40)
 
     def test_pieces_of_code(self):
         text = "int a() {\n  x;\n\n  y;\n}\n\nvoid ask(kit::Report& report) {\n  report.ask(1);\n}\n\nint b;"
