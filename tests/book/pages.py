@@ -102,9 +102,11 @@ class Pages(Tester):
         self.trial.same(f"{run.name}: as many choices", choices, len(re.findall(r"^    [a-e]  ", text, re.M)))
         self.trial.same(f"{run.name}: the answers of the run", sorted(map(str, right)), sorted(told))
         covered = "document.querySelectorAll('.after.covered').length"
-        before = page.evaluate(covered)
+        notes = "document.querySelectorAll('.hides').length"
+        before, told = page.evaluate(covered), page.evaluate(notes)
         page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
         after = page.evaluate(covered)
+        self.trial.same(f"{run.name}: a sentence says why it is covered, until then", (told, page.evaluate(notes)), (before, after))
         self.trial.check(f"{run.name}: what follows a question is covered until then", (before > 0) == bool(asked) and after == 0,
                          f"{before} before, {after} after")
 

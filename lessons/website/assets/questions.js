@@ -13,9 +13,22 @@
     return next && next.matches(".after") ? next : null;
   }
 
+  function conceal(cover) {
+    if (!cover || cover.classList.contains("covered")) return;
+    cover.classList.add("covered");
+    const note = document.createElement("p"), pictures = cover.querySelector("figure, .play");
+    note.className = "hides";
+    note.textContent = pictures ? "Output and pictures appear here when you have answered, so that you can predict them first."
+      : "Output appears here when you have answered, so that you can predict it first.";
+    cover.after(note);
+  }
+
   function uncover(cover) {
     const open = document.querySelectorAll(".question:not([data-said])");
-    if (cover && ![...open].some((question) => coverOf(question) === cover)) cover.classList.remove("covered");
+    if (!cover || [...open].some((question) => coverOf(question) === cover)) return;
+    cover.classList.remove("covered");
+    const note = cover.nextElementSibling;
+    if (note && note.matches(".hides")) note.remove();
   }
 
   function tell(question, letter, fresh) {
@@ -44,8 +57,7 @@
       tell(question, "-", false);
       if (event.isTrusted) question.querySelector(".why").focus();  // since the button is hidden now
     });
-    const cover = coverOf(question);
-    if (cover) cover.classList.add("covered");
+    conceal(coverOf(question));
   }
   for (const question of document.querySelectorAll(".question[data-right]")) {
     const letter = kept(question);
