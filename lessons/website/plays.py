@@ -9,7 +9,7 @@ from website.figures import written
 
 # number: (place: the number of a part, or the name of a picture or question of the run; script; heading; caption)
 PLAYS = {
-    "01": ("1", "tape", "Forward and backward passes over the tape",
+    "01": ("w's gradient", "tape", "Forward and backward passes over the tape",
            "Move the slider. In the forward pass, each line computes its value. In the backward pass, from the last line to the "
            "first, each line multiplies its gradient by the local derivative of each input and adds the product to the gradient "
            "of that input. Watch line 6: line 7 uses it twice, so line 6 receives two contributions."),
@@ -32,7 +32,7 @@ PLAYS = {
     "07": ("2", "paint", "Paint a mask",
            "Every query has six keys with the scores 1, 0, 3, 1, 0, 3. Click a pair, or draw over several, to allow or to hide it. "
            "The weight of a hidden key is distributed over the keys that are still allowed. If a query has no allowed key, all its weights are 0."),
-    "08": ("2", "width", "Weights as d grows",
+    "08": ("without √d", "width", "Weights as d grows",
            "There are ten keys and a query, each with d random numbers. Without √d, a single weight becomes nearly 1 as d grows, "
            "and ‖J‖, which scales the gradient that the softmax passes on, usually approaches 0. With √d, the weights have "
            "similar sizes at every d."),

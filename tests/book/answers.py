@@ -187,9 +187,18 @@ class Answers(Tester):
         self.trial.check("a tap asks there", abs(asks() - 2.43) < 0.1, asks())
         context.close()
 
+    def open_answered(self, context, href):
+        """Opens a page whose picture would answer a question. The question covers it."""
+        page = self.open(context, href)
+        place = page.locator(".play").first
+        self.trial.check(f"{href}: a question covers the picture", not place.is_visible())
+        page.evaluate("document.querySelectorAll('.question .open button').forEach(button => button.click())")
+        self.trial.check(f"{href}: the answer uncovers it", place.is_visible())
+        return page
+
     def other_plays(self):
         context = self.context()
-        page = self.open(context, "lessons/01_tape.html")
+        page = self.open_answered(context, "lessons/01_tape.html")
         step = page.locator("#play-01 input[type=range]")
         step.fill("16")
         gradients = json.loads(page.get_attribute("#play-01", "data-gradients"))
@@ -215,7 +224,7 @@ class Answers(Tester):
         page.mouse.up()
         self.trial.check("06: dragging turns it", sliders.nth(1).input_value() != "3", sliders.nth(1).input_value())
 
-        page = self.open(context, "lessons/08_scale.html")
+        page = self.open_answered(context, "lessons/08_scale.html")
         norms = lambda: json.loads(page.get_attribute("#play-08", "data-norms"))
         page.locator("#play-08 input[type=range]").fill("6")
         drawn = [norms()]
