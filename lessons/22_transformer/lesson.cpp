@@ -3,7 +3,7 @@
 // 20 minutes to read, a minute to run. Needs lessons 11 (a decoder with attention), 15 (the grammar), 17
 // (sinusoids), 18 (heads), 19 (blocks) and 20 (causal masks, tied embeddings). Afterwards you can build the
 // translator of the paper "Attention is all you need" (Vaswani et al. 2017) and choose the right mask for each
-// of its attentions. You also know a task at which its decoder is clearly better than a recurrent one.
+// of its attentions. You also know at which kind of task its decoder and a recurrent one differ.
 //
 // The decoder from lesson 11 attends to the whole source. But information about its output so far passes from
 // word to word through a single state. The blocks from lesson 20 attend to all earlier output, but they have
@@ -173,8 +173,8 @@ Outcome two_decoders(const kit::Options& options, const Settings& settings, kit:
   report.answer(
       better, 'c', outcome.all_met,
       "The source contains all the information that these sentences need, and both decoders can attend "
-      "to it. The recurrent decoder even has fewer weights. The next section shows a task at which the "
-      "transformer decoder is clearly better.");
+      "to it. The recurrent decoder even has fewer weights. The next section has a task for which the source "
+      "does not contain all the information.");
   return outcome;
 }
 

@@ -87,10 +87,10 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
 void pencil(const kit::Options& options, kit::Report& report) {
   const kit::Question enters =
       report.ask("the third key",
-                 "The third score, 0.1, rises slowly. From which score on does sparsemax give its key a "
-                 "weight above 0?",
-                 {"from 0.1 on: any rise is enough", "from 0.4 on, the threshold",
-                  "from 0.8 on, the score of the second key"});
+                 "The third score rises from 0.1 to 0.7, above the threshold. How does sparsemax change the "
+                 "weights of the first two keys, 0.6 and 0.4?",
+                 {"not at all, because their scores stay the same", "both fall by the same amount",
+                  "both fall by the same factor, as with softmax"});
   const auto with = [](double third) { return tensor({{1, 0.8, third, -0.5}}, f64); };
   const Tensor s = with(0.1), entmax = entmax_weights(s, 1.5), sparse = entmax_weights(s, 2);
   kit::print_rows("softmax", softmax(s, -1), 3);
@@ -101,9 +101,13 @@ void pencil(const kit::Options& options, kit::Report& report) {
   report.check("the zeros are exact", entmax.at({0, 3}) == 0 && sparse.at({0, 2}) == 0);
   const double under = entmax_weights(with(0.39), 2).at({0, 2}),
                over = entmax_weights(with(0.41), 2).at({0, 2});
+  const Tensor three = entmax_weights(with(0.7), 2);
+  kit::check_worked_example(report, "sparsemax with 0.7",
+                            {{three.at({0, 0}), 0.5}, {three.at({0, 1}), 0.3}, {three.at({0, 2}), 0.2}});
   report.answer(enters, 'b', under == 0 && over > 0 && over < 0.01,
-                "The key gets weight when its score exceeds the threshold. Its weight grows from 0, without "
-                "a jump.");
+                "From 0.4 on, the third key is in the support. Its weight grows from 0, without a jump. The "
+                "threshold rises with it, to 0.5, so the first two weights fall by 0.1 each, to 0.5 and 0.3. "
+                "With softmax, all weights would be divided by the same number.");
   draw_two_keys(options);
 }
 
@@ -127,9 +131,6 @@ void pencil(const kit::Options& options, kit::Report& report) {
 // g_j = ∂loss/∂w_j, the gradient is
 //
 //     gradient of s  =  r ⊙ (g − Σ_i r_i g_i / Σ_i r_i)
-//
-// For w = (0.6, 0.4, 0, 0) and g = (1, 0, 0, 0), the mean of g over sparsemax's support is ½, and the
-// gradient is (½, −½, 0, 0).
 
 Tensor rule(const Tensor& g, const Tensor& w, double alpha) {
   const Tensor zero = scalar(0, w.dtype()), r = where(less(zero, w), pow(w, 2 - alpha), zero);
@@ -169,6 +170,9 @@ void one_rule(std::uint64_t seed, kit::Report& report) {
                 "A slightly higher score is still below the threshold, so the weight stays 0. The key gets "
                 "weight again only if the threshold falls below its score.");
 }
+
+// For w = (0.6, 0.4, 0, 0) and g = (1, 0, 0, 0), the mean of g over sparsemax's support is ½, and the
+// gradient is (½, −½, 0, 0).
 
 // ---- 3. Your receipts in a pile ---------------------------------------------------------------------------
 // A pile has 64 receipts of 16 customers, and three of the receipts are yours. How much did you pay on
@@ -227,11 +231,9 @@ std::vector<Run> receipts(double deviation, const kit::Options& options, kit::Re
 // number of the others changes, so the odds grow in proportion.
 
 // ---- 4. The size of the initial scores --------------------------------------------------------------------
-// A key outside the support gets no gradient, and before training the support is random. Suppose that for your
-// query, the keys with your name are outside the support. Then no gradient tells the model that these receipts
-// are yours. To avoid this, all queries and keys in section 3 started with a standard deviation of 0.03. Then
-// all initial weights are near 1/64, so all keys are in the support. Embeddings usually start with a standard
-// deviation of 1. What happens with that?
+// In section 3, all queries and keys started with a standard deviation of 0.03. Then all initial weights are near
+// 1/64, so all keys are in the support. Embeddings usually start with a standard deviation of 1. What happens with
+// that?
 
 void beginnings(const std::vector<Run>& small, const kit::Options& options, kit::Report& report) {
   const kit::Question large =
@@ -246,6 +248,10 @@ void beginnings(const std::vector<Run>& small, const kit::Options& options, kit:
                 "yours. With softmax, every receipt has some weight and so gets a gradient.");
 }
 
+// A key outside the support gets no gradient, and before training the support is random. Suppose that for your
+// query, the keys with your name are outside the support. Then no gradient tells the model that these receipts
+// are yours. To avoid this, the queries and keys in section 3 started so small.
+//
 // In the table, "initial support" is the number of weights that are not 0 before training, and "own with
 // weight" is the percentage of your receipts among them. The picture support.svg shows the number of weights
 // that are not 0 during training. From small scores, sparsemax starts with all 64 receipts and ends with your

@@ -169,8 +169,7 @@ Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& option
 
 // ---- 4. Find a letter, then continue ----------------------------------------------------------------------
 // The input has a string of different letters, and then one of them again. The model must output the two letters
-// that came after it in the string. So the read head must find the slot of this letter, and then move on. In this
-// task, its habit is to move on.
+// that came after it in the string. In this task, the habit of the read head is to move on.
 
 void go_on(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
   const kit::Question without = report.ask(
@@ -218,17 +217,16 @@ Tensor run_lstmn(const Tensor& x, const LSTMN& net) {  // x (T, in)
   return concat(h, 0);
 }
 
-// Every earlier state is a direct input of the last step, however long ago it was computed. In lesson 09, an LSTM
-// with its usual initial weights could not remember a symbol over forty steps. Here, the input has forty letters.
-// One of the first five is marked, and the model must name this letter at the end.
+// In lesson 09, an LSTM with its usual initial weights could not remember a symbol over forty steps. Here, the input
+// has forty letters. One of the first five is marked, and the model must name this letter at the end.
 
 void far(const Right& copied, const kit::Options& options, kit::Report& report) {
   const kit::Question which =
       report.ask("the LSTMN",
-                 "The LSTMN keeps all its states. Does it learn to name the marked letter? Does it learn to "
-                 "copy strings (section 3)?",
-                 {"it learns both", "it names the letter, but does not copy",
-                  "it copies, but does not name the letter"});
+                 "The LSTMN keeps all its states, but it did not learn to copy strings (section 3). Does it "
+                 "learn to name the marked letter?",
+                 {"no, it forgets the letter over such a distance", "yes, nearly always",
+                  "in about half of the strings"});
   const Marked marked = train_marked(options, report);
   report.answer(which, 'b', copied.strings <= 10 && marked.lstmn >= 99 && marked.lstm <= 30,
                 "The LSTMN finds a state by its content, here the mark. To copy, it would have to find the "
@@ -243,7 +241,8 @@ void far(const Right& copied, const kit::Options& options, kit::Report& report) 
 //     LSTM                        28352        11.4 %      11.4 %        13.0 %      13.0 %
 //
 // At other seeds, the numbers of the LSTM differ, but they stay near chance. There are eight kinds of letters, so
-// chance is one in eight.
+// chance is one in eight. In the LSTMN, every earlier state is a direct input of the last step, however long ago it
+// was computed.
 
 // What to remember. A head moves through a memory by content and by shift, and both moves have derivatives. To
 // read slot after slot is a method that works for any length up to the number of slots. The initial biases give
