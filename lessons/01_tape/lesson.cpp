@@ -159,10 +159,6 @@ void gradients_with_library(const std::vector<double>& by_hand, kit::Report& rep
 // it has the size of the other tensor's axis. This is called *broadcasting*. So a single number can be used many
 // times.
 //
-// For example, let w = 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? On our own
-// tape, w·x would be two lines. The first line would add 10·1 to the gradient of w, and the second line 1·3. So the
-// gradient of w is 13.
-//
 // In the next function w is used fifty times, and the loss is a mean:
 
 Tensor squared_error(const Tensor& w, const Tensor& b, const Tensor& x, const Tensor& y) {
@@ -182,6 +178,10 @@ void fifty_uses(const Points& points, kit::Report& report) {
       "repeats a number, the backward pass adds up the gradients of its copies.");
 }
 
+// For a smaller example, let w = 2 and x = (1, 3), so w·x = (2, 6). If dy is (10, 1), what is the gradient of w? On
+// our own tape, w·x would be two lines. The first line would add 10·1 to the gradient of w, and the second line 1·3.
+// So the gradient of w is 13.
+//
 // A *matrix product* y = a b uses each number many times, too. The element y_ij is row i of a times column j of b:
 // y_ij = Σ_l a_il b_lj. For example:
 //

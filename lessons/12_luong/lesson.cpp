@@ -148,12 +148,9 @@ Result which_state_asks(const kit::Options& options, kit::Report& report) {
 // the old state as the query, it gives 57.8 %.
 
 // ---- 4. Input feeding -------------------------------------------------------------------------------------
-// Without input feeding, the context c_t affects the answer at step t, but no later state h_{t+1}. (In a translator,
-// the written token is the next input, so some information returns.)
-//
-// To see the effect, we need another task, a *trail*. Each letter of the list has another letter as its answer,
-// written as a capital. Only the first question is a letter. Each later question is "·", and asks for the answer that
-// belongs to the previous answer:
+// Does a decoder need input feeding? To see its effect, we need another task, a *trail*. Each letter of the list has
+// another letter as its answer, written as a capital. Only the first question is a letter. Each later question is
+// "·", and asks for the answer that belongs to the previous answer:
 //
 //     source  a C f A c F        questions  a · · ·        answers  C F A C
 
@@ -176,6 +173,9 @@ void fed_back(const kit::Options& options, kit::Report& report) {
 
 // At seed 1, without input feeding, 99.9 % of the first answers are right, but only 24.5 % of the second answers.
 // With input feeding, 99.9 % of the whole trails are right.
+//
+// Without input feeding, the context c_t affects the answer at step t, but no later state h_{t+1}. (In a translator,
+// the written token is the next input, so some information returns.)
 
 // ---- 5. The table of scores -------------------------------------------------------------------------------
 // Now we compare all five scores in the same decoder, without input feeding. We add lesson 08's scaled dot product.

@@ -4,8 +4,8 @@
 // Afterwards you can write a layer norm with its backward rule, and a whole transformer block, and you can
 // explain what each of its components is for.
 //
-// One attention layer answers one question about a sequence. If a second question depends on the first answer, the
-// model needs a second attention layer, which gets the result of the first. So why not stack eight of them?
+// One attention layer answers one question about a sequence. A second layer gets the result of the first, so it can
+// answer a question that depends on the first answer. So why not stack eight of them?
 //
 // In a transformer's *block* (Vaswani and others 2017), attention is combined with three more components: norms,
 // residuals and a feed-forward network. What goes wrong if one of them is missing?

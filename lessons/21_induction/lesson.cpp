@@ -129,9 +129,8 @@ void one_against_two(Trained& trained, const kit::Options& options, kit::Report&
 // previous place.
 //
 // The loss contains neither of the two scores. A picture shows the scores of the heads and the loss during the
-// training: compare the curves. The map of an
-// induction head has diagonal stripes: each symbol of the repeat attends one place to the right of its
-// earlier copies.
+// training: compare the curves. The map of an induction head has diagonal stripes: each symbol of the repeat
+// attends one place to the right of its earlier copies.
 
 // ---- 5. Ablate heads --------------------------------------------------------------------------------------
 // A map shows where a head attends. It does not show that the model's answer depends on the head (lesson 11).

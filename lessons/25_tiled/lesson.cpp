@@ -198,10 +198,6 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
 // One head of width 64 attends from T words to the same T words, forward and backward. watch.hpp measures the
 // memory after each op, gradient and tile. We report the peak: the largest amount of memory in use beyond the
 // inputs. At T = 4096, the peak was 194 MiB with plain ops and 12 MiB with attend().
-//
-// The work still grows with T². Without a mask, attend() computes all T² scores in the forward pass, as plain ops
-// do, and a second time in the backward pass. A causal mask nearly halves the work: of the tiles for these
-// 4096 × 4096 pairs, 51.2 % are computed.
 
 void memory_and_time(const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
@@ -218,6 +214,10 @@ void memory_and_time(const kit::Options& options, kit::Report& report) {
       "Without a mask, exact attention computes T² scores in every implementation. attend() stores only a "
       "few of them at a time.");
 }
+
+// The work still grows with T². Without a mask, attend() computes all T² scores in the forward pass, as plain ops
+// do, and a second time in the backward pass. A causal mask nearly halves the work: of the tiles for these
+// 4096 × 4096 pairs, 51.2 % are computed.
 
 // What to remember. A softmax can start before all scores are known, if it corrects its sums when a larger
 // score comes. To merge partial results, weight them with the softmax of their log-sum-exps. The memory of

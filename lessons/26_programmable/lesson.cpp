@@ -43,8 +43,8 @@ using Learned = std::vector<Tensor>;
 //
 // **By ops.** A function computes the scores from the queries and keys with tensor ops. Every score can be
 // written in this way, and the code is close to the formula. But the tape stores the whole matrix. About the
-// shapes: unsqueeze turns the queries (…, Tq, d) into (…, Tq, 1, d), and the keys (…, Tk, d) into (…, 1, Tk, d). So
-// their difference has a vector for each pair.
+// shapes: unsqueeze turns the queries (…, Tq, d) into (…, Tq, 1, d), and the keys (…, Tk, d) into (…, 1, Tk, d), so
+// that the subtraction broadcasts (lesson 01).
 
 Mechanism nearness_by_ops() {
   return {.name = "by ops", .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
@@ -131,6 +131,9 @@ void show_levels(const kit::Options& options, kit::Report& report) {
       "of this matrix.");
 }
 
+// By ops, the largest tensor is the difference of the queries (…, Tq, 1, d) and the keys (…, 1, Tk, d). It has a
+// vector for each pair. Only the sum over the d components leaves a single number for each pair.
+
 // ---- 2. Trained on short texts, tested on long ones -------------------------------------------------------
 // We train a language model on texts of 64 words and then test it on longer texts. With sinusoids (lesson
 // 17), each position has a different vector. So the vector of the 65th word never occurred in training.
@@ -156,7 +159,6 @@ LearnedScoreMod alibi_as_lambda() {
 //
 // The text is artificial, with 64 words. Three words in five are determined by the word two positions before, by a
 // rule that is the same in all texts. In addition, each text has a theme: six words that occur again and again.
-// So the beginning of a text shows its theme, and a longer text is easier to predict.
 
 void longer(const kit::Options& options, kit::Report& report) {
   const kit::Question alibi = report.ask(
@@ -186,7 +188,7 @@ void longer(const kit::Options& options, kit::Report& report) {
 //     sinusoidal       2.735   2.728   3.626   4.066
 //
 // At other seeds, the numbers differ. But the loss with ALiBi never rises from 64 to 256 words, and with
-// sinusoids it always rises clearly.
+// sinusoids it always rises clearly. A longer text is easier to predict, because its beginning shows its theme.
 
 // ---- 3. A puzzle for your own mechanism -------------------------------------------------------------------
 // In the puzzle, seven voices speak in turn, one symbol each, again and again. Each voice has a favourite

@@ -88,10 +88,8 @@ void pencil(kit::Report& report) {
 //
 //     v_i = G([a_i; β_i]),   u_j = G([b_j; α_j])             answer = H([Σ_i v_i; Σ_j u_j])
 //
-// No word has to wait for another word: each step is computed for all words at once. F reads one word at a time,
-// so it runs once for each word, and the table e is one matrix product. (If F read both words together, as lesson
-// 11's score does, it would have to run once for each pair.) The task is *decomposed* into comparisons of words,
-// so the model is called *decomposable attention*.
+// No word has to wait for another word: each step is computed for all words at once. The task is *decomposed* into
+// comparisons of words, so the model is called *decomposable attention*.
 //
 // Sentences of a batch are padded to the same length. The rows of padding must not be in the sums, because G of a
 // row of zeros is not 0.
@@ -128,6 +126,9 @@ void compare(std::uint64_t seed, kit::Report& report) {
   report.answer(runs, 'a', f_a.size(0) + f_b.size(0) == 50,
                 "F runs once for each word. The 600 scores of the table are one matrix product.");
 }
+
+// F reads one word at a time, so it runs once for each word, and the table e is one matrix product. (If F read both
+// words together, as lesson 11's score does, it would have to run once for each pair.)
 
 // ---- 3. Entailment in a small grammar ---------------------------------------------------------------------
 // All sentences have the form "red dog pushes blue car", where the adjectives may be missing. The words come in
@@ -178,13 +179,10 @@ std::vector<Right> compare_models(Size hidden, const kit::Options& options, kit:
 // At other seeds, the numbers differ, but the full model is always clearly the best.
 
 // ---- 4. Word order ----------------------------------------------------------------------------------------
-// "Dog pushes cat" and "cat pushes dog" have the same words but different meanings. F and G receive no positions,
-// and a sum does not depend on the order of its terms. So the plain model from the paper cannot distinguish the two
-// sentences.
-//
-// Our full model can, because it adds a learned vector for the position to each word (lesson 17). To test this, we
-// use *twins*: an entailed pair of sentences, and the same pair with the nouns of the hypothesis exchanged, which is
-// contradicted.
+// "Dog pushes cat" and "cat pushes dog" have the same words but different meanings. Can a model distinguish them? In
+// the plain model from the paper, F and G receive no positions. Our full model adds a learned vector for the position
+// to each word (lesson 17). To test both, we use *twins*: an entailed pair of sentences, and the same pair with the
+// nouns of the hypothesis exchanged, which is contradicted.
 
 void word_order(const std::vector<Right>& all, std::uint64_t seed, kit::Report& report) {
   const kit::Question exchanged =
@@ -203,6 +201,9 @@ void word_order(const std::vector<Right>& all, std::uint64_t seed, kit::Report& 
       "The logits for the two hypotheses are equal. So the model is wrong for one of them, whatever "
       "it learns.");
 }
+
+// A sum does not depend on the order of its terms. So without positions, no model of this kind can distinguish the two
+// sentences. With position vectors, the full model can.
 
 // What to remember. One table of scores aligns two sentences in both directions. The model compares each word with
 // its counterpart, adds up the results, and computes the answer from the sums. All words are processed at once, and

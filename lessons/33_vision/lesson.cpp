@@ -193,10 +193,8 @@ Captioners train(double darkest, const kit::Options& options, kit::Report& repor
 //
 // The captioner with places alone gets a third of the captions right with one seed, and nearly all with another. It
 // could attend to the frame first and keep the light in its state. But it must learn two things at once: attention
-// to the frame reduces the loss only if the state already uses the information.
-//
-// The other two get the information about the light without attending to the frame. With a gate, the mean of the
-// picture affects the features of every place. With "mean first", as in the paper, it is in the initial state.
+// to the frame reduces the loss only if the state already uses the information. Why is this easier for the other two?
+// Section 5 examines "both".
 
 // ---- 5. Where the captioner looks, and what it needs ------------------------------------------------------
 // The attention weights at a word show which places the decoder used, but not whether it needed them (lesson 11). To
@@ -228,6 +226,10 @@ void watch(const Captioners& all, kit::Report& report) {
                 "features of a place include its position vector.");
 }
 
+// So the two captioners that are nearly always right get the information about the light without attending to the
+// frame. With a gate, the mean of the picture affects the features of every place. With "mean first", as in the paper,
+// the mean is in the initial state.
+//
 // The picture looked.svg shows the weights for one caption, word by word. At "left" and "above", most of the weight
 // is on the second thing, whose place is still unknown to the decoder.
 

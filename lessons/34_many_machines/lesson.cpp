@@ -165,8 +165,7 @@ void once(const kit::Options& options, kit::Report& report) {
 //     t(R) = 2 (R − 1) α + 2 (R − 1)/R · bytes · β
 //
 // For example, take 4 MB, α = 10 µs and β = 1 ns (1 GB/s). A ring takes 6.06 ms with 4 ranks, and 28.452 ms with
-// 1,024 ranks. About 8 ms of the latter are for the bytes, and this part hardly grows with more ranks. The part of
-// the latency, 2 (R − 1) α, keeps growing.
+// 1,024 ranks.
 //
 // The program measures α and β between two threads and predicts the *speed-up*: how many times as many strings per
 // second R ranks process, compared with one. There are two cases: each rank has a batch of the full size, or all
@@ -204,6 +203,9 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
   report.at_least("sent after backward: communication time spent waiting", 100 * after, 90, "%");
   report.at_most("buckets sent during backward: communication time spent waiting", 100 * during, 90, "%");
 }
+
+// In the example with 1,024 ranks, about 8 of the 28.452 ms are for the bytes, and this part hardly grows with more
+// ranks. The part of the latency, 2 (R − 1) α, keeps growing.
 
 // ---- 5. Recovering from a lost rank -----------------------------------------------------------------------
 // In every step, each rank waits for messages from the others. If the program of one rank ends or its machine fails,

@@ -43,10 +43,10 @@ namespace {
 //     θ_i                 1    0.32     0.1   0.032    0.01   0.0032   0.001   0.0003
 //     wavelength        6.3    19.9    62.8   198.7   628.3    1,987   6,283   19,869
 //
-// We train on texts of 64 characters. Pairs 0 to 2 complete a turn within 64 positions, so the model has seen all
-// their angles. The other pairs never complete one. For example, pair 3 turns by at most 63 θ_3 = 1.99 radians,
-// about a third of a turn. At the distance 150, its angle is 150 θ_3 = 4.74 radians. The model never saw this
-// combination of cosine and sine in training, so its weights were never adjusted to it.
+// We train on texts of 64 characters. If a pair completes a turn within 64 positions, the model has seen all its
+// angles. The slower pairs never complete one. For example, pair 3 turns by at most 63 θ_3 = 1.99 radians, about a
+// third of a turn. At the distance 150, its angle is 150 θ_3 = 4.74 radians. The model never saw this combination of
+// cosine and sine in training, so its weights were never adjusted to it.
 //
 // Many methods change the frequencies, so that a text s times as long needs few or no new angles. We use
 // s = 512 / 64 = 8. We try three of them:

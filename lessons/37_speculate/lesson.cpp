@@ -247,18 +247,13 @@ void rounds(const LanguageModel& target, const LanguageModel& small, const std::
 //
 //     1 + α + α² + … + α^g = (1 − α^{g+1}) / (1 − α)
 //
-// For α = 0.6 and g = 4 this is 2.31. As g grows, it approaches 1 / (1 − α) = 2.5, so later guesses add little. But
-// each guess costs time. Let c be the time of a draft's pass divided by the time of a target's pass over one token. A
-// round has g passes of the draft and one of the target, so it takes g c + 1 times as long as a target's pass. The
-// *speed-up* is the expected number of tokens divided by g c + 1.
+// For α = 0.6 and g = 4 this is 2.31. But each guess costs time. Let c be the time of a draft's pass divided by the
+// time of a target's pass over one token. A round has g passes of the draft and one of the target, so it takes g c + 1
+// times as long as a target's pass. The *speed-up* is the expected number of tokens divided by g c + 1.
 //
 // This assumes that the target's pass over g + 1 tokens takes as long as a pass over one. In our small target it
 // takes longer. So the program prints two predictions of the speed-up: in the column "÷ (g c + 1)" with this
 // assumption, and in the column "÷ measured pass" with the measured time of the pass.
-//
-// At seed 1, the acceptance with four guesses is 0.706. A pass then adds 2.794 tokens, and the formula says 2.806. So
-// the formula is close, although the guesses are not independent. But the speed-up in the table is at most about 1:
-// here the longer passes of the target, and the passes of the draft, take all the time that is saved.
 
 void draft_lengths(const LanguageModel& target, const LanguageModel& small, const std::vector<Ids>& prompts,
                    const kit::Options& options, kit::Report& report) {
@@ -296,6 +291,13 @@ void draft_lengths(const LanguageModel& target, const LanguageModel& small, cons
                 "The fifth guess counts only if the four before are accepted, so later guesses add little.");
 }
 
+// As g grows, the expected number approaches 1 / (1 − α). For α = 0.6 this is 2.5, little more than the 2.31 of four
+// guesses.
+//
+// At seed 1, the acceptance with four guesses is 0.706. A pass then adds 2.794 tokens, and the formula says 2.806. So
+// the formula is close, although the guesses are not independent. But the speed-up in the table is at most about 1:
+// here the longer passes of the target, and the passes of the draft, take all the time that is saved.
+
 // ---- 5. Prompt look-up, and a tree of guesses --------------------------------------------------------------
 // A draft need not be a model. *Prompt look-up* (Saxena 2023) takes the last n tokens of the text, searches for an
 // earlier place with the same n tokens, and guesses the tokens that followed there. This takes almost no time. The
@@ -312,8 +314,7 @@ Ids look_up(const Ids& text, Size n, Size count) {
   return {};
 }
 
-// Look-up helps if the text repeats itself. Examples are a summary with quotations, a program that is edited, and our
-// greedy text, which repeats phrases (lesson 20). At temperature 1 our text repeats little, so look-up gains little.
+// Look-up helps if the text repeats itself. Examples are a summary with quotations, and a program that is edited.
 //
 // Instead of one chain, the draft can guess a *tree*: two tokens after the text, and two after each of these. The
 // target verifies the whole tree in one pass (Miao et al. 2024). The mask lets a token attend only to itself and to
@@ -396,6 +397,8 @@ void other_drafts(const LanguageModel& target, const LanguageModel& small, const
       "text, but the gain depends on the text.");
 }
 
+// Our greedy text repeats phrases (lesson 20). At temperature 1 our text repeats little, so look-up gains little.
+//
 // At seed 1, look-up of eight tokens adds 1.204 tokens per pass at temperature 1, and 3.930 at temperature 0. At
 // temperature 1, the chain of two guesses adds 2.137 tokens, and the tree adds 2.387: after some rejections, the
 // second sibling is accepted. At temperature 0 the tree adds as many tokens as the chain, because both siblings are

