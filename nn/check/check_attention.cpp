@@ -3,36 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "core/tensor/error.hpp"
 #include "nn/check/checked_block.hpp"
 
 namespace tapestry {
 
-bool AttentionCheck::ok() const {
-  return std::all_of(parts.begin(), parts.end(), [](const AttentionCheckPart& part) { return part.passed; });
+bool AttentionCheckResult::ok() const {
+  return std::all_of(parts.begin(), parts.end(), [](const AttentionCheckPart& part) { return part.ok; });
 }
 
-std::string AttentionCheck::report() const {
+std::string AttentionCheckResult::report() const {
   std::string text;
   for (const AttentionCheckPart& part : parts)
-    text += fmt::format("{}: {}{}{}\n", part.passed ? "passed" : "FAILED", part.name,
+    text += fmt::format("{}: {}{}{}\n", part.ok ? "passed" : "FAILED", part.name,
                         part.finding.empty() ? "" : ": ", part.finding);
   return text;
 }
 
-AttentionCheck check_attention(const BlockOptions& options, const BlockKind& kind,
-                               const AttentionCheckOptions& check) {
+AttentionCheckResult check_attention(const BlockOptions& options, const BlockKind& kind,
+                                     const AttentionCheckOptions& check_options) {
   if (kind.memory_width > 0)
     fail("[check_attention] BlockKind::memory_width must be 0, since self-attention is checked; got {}",
          kind.memory_width);
-  if (check.lengths.empty()) fail("[check_attention] lengths must have at least one length, got none");
-  for (const Size length : check.lengths)
+  if (check_options.lengths.empty())
+    fail("[check_attention] lengths must have at least one length, got none");
+  for (const Size length : check_options.lengths)
     if (length < 2) fail("[check_attention] lengths must be at least 2, got {}", length);
 
-  detail::CheckedBlock block(options, kind, check);
-  AttentionCheck result;
+  detail::CheckedBlock block(options, kind, check_options);
+  AttentionCheckResult result;
   // Runs one part, a function that returns what it found wrong. Returns true if it found nothing.
   const auto part = [&](const char* name, const auto& find) {
     AttentionCheckPart& added = result.parts.emplace_back(AttentionCheckPart{name, true, {}});
@@ -41,11 +41,11 @@ AttentionCheck check_attention(const BlockOptions& options, const BlockKind& kin
     } catch (const Error& error) {
       added.finding = fmt::format("the layer threw an error: {}", error.what());
     }
-    added.passed = added.finding.empty();
-    if (const std::string remark = block.take_remark(); added.passed) added.finding = remark;
-    return added.passed;
+    added.ok = added.finding.empty();
+    if (const std::string remark = block.take_remark(); added.ok) added.finding = remark;
+    return added.ok;
   };
-  // A part is left out if it would fail for the reason of an earlier one.
+  // A part is skipped if it would fail for the reason of an earlier one.
   if (part("gradients", [&] { return block.gradients(); }))
     part("second derivatives", [&] { return block.second_derivatives(); });
   const bool rows = part("batch", [&] { return block.batch(); });
@@ -53,7 +53,7 @@ AttentionCheck check_attention(const BlockOptions& options, const BlockKind& kin
                       part("prefix", [&] { return block.prefix(); }) &&
                       part("cache", [&] { return block.cache(); });
   if (cached) part("cache, moved", [&] { return block.moved_cache(); });
-  if (check.takes_masks) {
+  if (check_options.takes_masks) {
     if (rows && part("mask", [&] { return block.mask(); }) && cached)
       part("mask, cached", [&] { return block.cached_mask(); });
     part("blind query", [&] { return block.blind_query(); });

@@ -1,9 +1,9 @@
-// check_attention: checks an attention of your own beyond its gradients, inside a transformer block.
+// check_attention() tests a custom attention inside a transformer block: gradients, causality, caches, masks and copies.
 //
 //     BlockOptions options{.width = 8};
 //     options.attention = self_attention<MyAttention>(8);  // or a score, a score_mod, a normaliser
-//     const AttentionCheck check = check_attention(options);
-//     if (!check.ok()) std::printf("%s", check.report().c_str());
+//     const AttentionCheckResult result = check_attention(options);
+//     if (!result.ok()) std::printf("%s", result.report().c_str());
 #pragma once
 
 #include <cstdint>
@@ -17,56 +17,62 @@ namespace tapestry {
 
 /// Options of check_attention().
 struct AttentionCheckOptions {
-  /// Lengths of the checked texts, in tokens. By default, the second one is longer than a tile of attend(). Choose
-  /// smaller ones for an attention with a largest length. The gradients are checked at 6 tokens or the first length.
-  std::vector<Size> lengths = {12, 70};
-  /// Allowed difference, relative to the largest result.
+  /// Lengths of the checked texts, in tokens. The parts "causal", "prefix", "cache" and "mask" use all of them, the
+  /// others the first. By default, the second text needs several tiles of attend(). Choose shorter lengths for an
+  /// attention with a maximum length.
+  std::vector<Size> lengths = {12, 100};
+  /// Allowed difference, relative to the largest result, for all parts but "gradients", "second derivatives", "f32" and
+  /// "copies".
   double tolerance = 1e-9;
   /// Seed of the inputs and parameters.
   std::uint64_t seed = 1;
-  /// Mask of the last `queries` of `keys` tokens, which every run gets; undefined: none.
+  /// Returns the mask for the last `queries` of `keys` tokens. If it is empty, there is no mask. The part "blind query"
+  /// uses a mask of its own.
   std::function<Mask(Size queries, Size keys)> mask = {};
-  /// Set to false for an attention that takes no mask, such as one with a state of constant size.
+  /// If false, the parts "mask", "mask, cached" and "blind query" are skipped. Set it to false for an attention that
+  /// takes no mask, such as one with a state of constant size.
   bool takes_masks = true;
 };
 
 /// Result of one part of check_attention().
 struct AttentionCheckPart {
   std::string name;     // name of the part, such as "causal"
-  bool passed = true;   // false if the property does not hold, or if the layer threw an error
-  std::string finding;  // what differed and the likely cause; for a passed part, a remark or nothing
+  bool ok = true;       // false if the property does not hold, or if the layer threw an error
+  std::string finding;  // what differed and the likely cause; if ok, a remark or nothing
 };
 
 /// Result of check_attention().
-struct AttentionCheck {
-  std::vector<AttentionCheckPart> parts;  // in the order of check_attention()'s list
+struct AttentionCheckResult {
+  std::vector<AttentionCheckPart>
+      parts;  // in the order of check_attention()'s list, without those that were skipped
 
-  /// Returns true if all parts passed. The conversion to bool returns the same.
+  /// Returns true if all parts are ok. The conversion to bool returns the same.
   bool ok() const;
   explicit operator bool() const { return ok(); }
-  /// Returns a text with one line for each part, and its finding.
+  /// Returns a text with one line for each part and its finding. A wrong gradient has the lines of gradcheck's report.
   std::string report() const;
 };
 
-/// Checks the self-attention of a TransformerBlock made with these options, without its feed-forward layer, in f64 and
-/// eval mode. Input and parameters are random: each parameter is its initial value plus 0.2 times a normal number.
-/// The parts, of which those with * need a causal block:
-///     gradients            gradcheck of the input and of all parameters that have an influence
-///     second derivatives   gradgradcheck of the same along random directions
+/// Checks the self-attention of a TransformerBlock with these options. The block has no feed-forward layer and is in
+/// eval mode. Inputs and parameters are random, in f64: each parameter is its initial value plus 0.2 times a standard
+/// normal number. `kind` sets causality and positions. These are the parts; those marked * run only if it is causal:
+///     gradients            gradcheck of an input of 6 tokens and of each parameter that changes the result
+///     second derivatives   gradgradcheck of the same, along one random direction per argument
 ///     batch                no row of the batch depends on another row
-///     causal *             no token depends on a later one
+///     causal *             no token depends on a later token
 ///     prefix *             the first tokens alone have the same results as within the longer text
-///     cache *              tokens read through a cache, in parts of several sizes, have the same results as all at once
-///     cache, moved *       the same after the cache was copied, after its rows were exchanged, and after go_back()
-///     mask                 a token that a mask hides has no influence; each row of the batch can have its own mask
-///     mask, cached *       the same mask with a cache; a layer that throws an error instead passes, with a remark
-///     blind query          a query that may see no key has finite results and gradients
-///     f32                  the results in f32 agree with those in f64
+///     cache *              tokens read through a cache, in parts of several sizes, have the same results
+///     cache, moved *       so they have after the cache was copied, its rows were exchanged, or go_back() was called
+///     mask                 a masked token does not affect other tokens; each row of the batch can have its own mask
+///     mask, cached *       a mask gives the same results with a cache; an error is a remark here, not a failure
+///     blind query          a query that may see no key has finite results, and all gradients are finite
+///     f32                  the results in f32 agree with those in f64, to 1e-4
 ///     copies               clone() and load_state() reproduce the results, bit for bit
-/// A part that would fail for the reason of an earlier one is left out: "prefix" after a failure of "causal". An error
-/// of the layer fails its part. Throws Error for cross-attention, for lengths below 2, and if no block can be made
-/// with these options.
-AttentionCheck check_attention(const BlockOptions& options, const BlockKind& kind = {.causal = true},
-                               const AttentionCheckOptions& check = {});
+/// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: "second
+/// derivatives" relies on "gradients", "mask" on "batch", each part from "prefix" to "cache, moved" on the one before,
+/// and "mask, cached" on "cache" and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no
+/// block can be made with these options.
+AttentionCheckResult check_attention(const BlockOptions& options, const BlockKind& kind = {.causal = true},
+                                     const AttentionCheckOptions& check_options = {});
 
 }  // namespace tapestry

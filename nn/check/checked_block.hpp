@@ -21,7 +21,7 @@ struct Gap {
 
 /// Throws Error for different shapes.
 Gap largest_gap(const Tensor& a, const Tensor& b);
-/// Returns the largest |x|; infinite if a value is not a finite number.
+/// Returns the largest |x| of a tensor of any shape; infinite if a value is not a finite number.
 double largest(const Tensor& x);
 /// Returns the tokens [begin, end) of x (B, T, width).
 Tensor tokens(const Tensor& x, Size begin, Size end);

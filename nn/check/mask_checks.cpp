@@ -87,11 +87,17 @@ std::string CheckedBlock::blind_query() const {
         "by a sum only where it is not 0, as masked_softmax() does",
         blind);
   tape.backward(y, random_normal(y.shape(), check_.seed, DType::f64));
-  if (!std::isfinite(largest(x.grad())))
-    return fmt::format(
-        "token {} may see no key, and the gradient of the input has a value that is not finite. Replace the values "
-        "before a division, logarithm or root, not after it",
-        blind);
+  std::vector<Tensor> leaves = block_->parameters();
+  leaves.push_back(x);
+  for (const Tensor& leaf : leaves) {
+    const bool finite = !leaf.has_grad() || std::isfinite(largest(leaf.grad()));
+    leaf.clear_grad();
+    if (!finite)
+      return fmt::format(
+          "token {} may see no key, and the gradient of {} has a value that is not finite. Replace the values before a "
+          "division, logarithm or root, not after it",
+          blind, leaf.name().empty() ? "the input" : leaf.name());
+  }
   return {};
 }
 

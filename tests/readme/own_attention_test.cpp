@@ -62,7 +62,7 @@ Normaliser sigmoid_with_bias(Size n) {
   return [bias](const Tensor& scores, const Mask& mask) { return sigmoid_weights(scores + bias, mask); };
 }
 
-// Query i may attend to key j if i − j is 0 or a power of two. The last query is at the position of the last key.
+// A query may attend to the keys at distance 0, 1, 2, 4, 8, … before it. With a cache, query i is at position i + first.
 Mask powers_of_two(Size queries, Size keys) {
   return Mask::from(queries, keys, [first = keys - queries](Size i, Size j) {
     const Size distance = i + first - j;
@@ -71,10 +71,11 @@ Mask powers_of_two(Size queries, Size keys) {
 }
 
 int main() {
-  const BlockOptions options{.width = 8, .heads = 2, .normalise = sigmoid_with_bias(9)};
-  const AttentionCheck check = check_attention(options, {.causal = true}, {.mask = powers_of_two});
-  std::printf("%s", check.report().c_str());
-  return check.ok() ? 0 : 1;
+  const BlockOptions options{
+      .width = 8, .heads = 2, .normalise = sigmoid_with_bias(8)};  // a query sees up to 8 keys
+  const AttentionCheckResult result = check_attention(options, {.causal = true}, {.mask = powers_of_two});
+  std::printf("%s", result.report().c_str());
+  return result.ok() ? 0 : 1;
 }
 // end
 #undef main

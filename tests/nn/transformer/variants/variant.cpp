@@ -106,7 +106,7 @@ void check_variant(const Variant& variant) {
     CHECK(apart(whole(variant, model, ids), by_loops(variant, state, ids)) < 1e-11);
   }
   const TransformerOptions options = options_of(variant);
-  const AttentionCheck check =
+  const AttentionCheckResult check =
       check_attention(options.block, {.causal = true, .positions = options.positions},
                       {.mask = variant.mask, .takes_masks = variant.takes_masks});
   INFO(check.report());
