@@ -18,16 +18,11 @@ namespace tapestry {
 
 namespace detail {
 
-namespace {
-
-/// Returns true if x is dense and does not share its memory, so that a gradient can be added to it in place.
 bool is_alone(const Tensor& x) {
   const TensorImpl& impl = x.impl();
   return x.ref().unique() && impl.buffer.unique() && impl.node < 0 && impl.offset == 0 && x.is_contiguous() &&
          impl.buffer->bytes == static_cast<std::size_t>(x.count()) * bytes_of(impl.dtype);
 }
-
-}  // namespace
 
 Tensor seed_gradient(const Tensor& y) {
   if (y.count() != 1)
@@ -59,10 +54,12 @@ void BackwardPass::run(const Tensor& y, const Tensor& dy) {
   if (dy.shape() != y.shape() || dy.dtype() != y.dtype())
     fail("[backward] dy must have the shape and type of y, got dy {} {} and y {} {}; reshape or convert dy",
          describe(dy), name_of(dy.dtype()), describe(y), name_of(y.dtype()));
+  if (graph_.in_pass) fail("[backward] a hook must not run a pass on its tape; run it after this one");
   const std::size_t end = graph_.nodes.size();
   graph_.slots.assign(end, Tensor());
   graph_.leaf_slots.assign(graph_.leaves.size(), Tensor());
   const RecordingGuard recording(create_graph_);
+  graph_.in_pass = true;
   try {
     begin(end);
     slot(start) = dy;
@@ -72,6 +69,7 @@ void BackwardPass::run(const Tensor& y, const Tensor& dy) {
     graph_.start_over();
     throw;
   }
+  graph_.in_pass = false;
 }
 
 void BackwardPass::sweep(std::size_t first, std::size_t end) {
@@ -180,9 +178,12 @@ void Tape::backward(const Tensor& y, const Tensor& dy, BackwardOptions options) 
   const detail::RecordingGuard off(false);
   const auto grad_of = [&](std::size_t i) -> Tensor& { return graph.leaves[i].impl().leaf->grad; };
   try {  // anything that can throw does so before any gradient's values change
-    for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i)
-      if (Tensor& sum = grad_of(i); graph.leaf_slots[i].defined() && sum.defined() && !detail::is_alone(sum))
-        sum = dense_copy(sum);
+    for (std::size_t i = 0; i < graph.leaf_slots.size(); ++i) {
+      Tensor& gradient = graph.leaf_slots[i];
+      if (Tensor& sum = grad_of(i).defined() ? grad_of(i) : gradient;
+          gradient.defined() && !detail::is_alone(sum))
+        sum = dense_copy(sum);  // the user may hold the same memory, as dy or in a hook
+    }
   } catch (...) {
     graph.start_over();
     throw;

@@ -23,10 +23,11 @@ class BackwardPass {
   void run(const Tensor& y, const Tensor& dy);
 
  protected:
-  /// Returns the node (or leaf) where the pass starts, that of y.
+  /// Returns the node where the pass starts, that of y.
   virtual Target find(const Tensor& y);
-  /// Called before the first of `end` nodes is visited, and after the last.
+  /// Called before the pass visits the nodes [0, end).
   virtual void begin(std::size_t end) { static_cast<void>(end); }
+  /// Called after the pass has visited all nodes.
   virtual void finish() {}
   /// Computes the gradients of a node's arguments from dy, the node's complete gradient, and adds them to their slots.
   virtual void visit(std::size_t index, Tensor& dy);
@@ -57,6 +58,8 @@ class BackwardPass {
   void release(Node& node);
 };
 
+/// Returns true if x is dense and does not share its memory, so that a gradient can be added to it in place.
+bool is_alone(const Tensor& x);
 /// Returns the gradient of y with respect to itself, 1. Throws Error unless y has one element.
 Tensor seed_gradient(const Tensor& y);
 

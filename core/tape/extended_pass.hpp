@@ -1,5 +1,5 @@
-// The extended pass: everything other than first derivatives of all leaves. You can skip this file and still understand
-// backward.
+// The extended pass adds hooks, checkpoints, anomaly mode, gradients of chosen tensors and higher derivatives. You can
+// skip this file and still understand backward.
 #pragma once
 
 #include <utility>

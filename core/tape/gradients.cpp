@@ -3,6 +3,7 @@
 
 #include "core/tape/extended_pass.hpp"
 #include "core/tensor/create.hpp"
+#include "core/tensor/layout.hpp"
 
 namespace tapestry {
 
@@ -49,19 +50,24 @@ std::vector<Tensor> Tape::gradients(const Tensor& y, const Tensor& dy, std::span
   const bool keep = options.keep || options.create_graph;
   detail::ExtendedPass(*graph_, keep, options.create_graph, &wanted)
       .run(y, options.create_graph ? dy : dy.detach());
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    const detail::Target target = wanted.targets[i];
-    if (target.is_leaf && target.index < graph_->leaf_slots.size())
-      wanted.found[i] = graph_->leaf_slots[target.index];
-    if (wanted.found[i].defined()) continue;
-    if (!options.zero_if_unused)
-      fail(
-          "[gradients] y must depend on every x, got an unused xs[{}] of shape {}; omit it or set zero_if_unused",
-          i, describe(xs[i]));
-    wanted.found[i] = zeros(xs[i].shape(), xs[i].dtype());
-  }
+  std::vector<Tensor>& found = wanted.found;
+  for (std::size_t i = 0; i < xs.size(); ++i)
+    if (const detail::Target target = wanted.targets[i];
+        target.is_leaf && target.index < graph_->leaf_slots.size())
+      found[i] = graph_->leaf_slots[target.index];
   graph_->leaf_slots.clear();
-  if (!keep) graph_->start_over();
+  if (!keep) graph_->start_over();  // before an error, too: the pass has freed the rules
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    if (!found[i].defined()) {
+      if (!options.zero_if_unused)
+        fail(
+            "[gradients] y must depend on every x, got an unused xs[{}] of shape {}; omit it or set zero_if_unused",
+            i, describe(xs[i]));
+      found[i] = zeros(xs[i].shape(), xs[i].dtype());
+    } else if (!options.create_graph && !detail::is_alone(found[i])) {
+      found[i] = dense_copy(found[i]);  // the user may hold the same memory, as dy or in a hook
+    }
+  }
   return std::move(wanted.found);
 }
 

@@ -23,6 +23,7 @@ void Graph::clear() {
   slots.clear();
   leaf_slots.clear();
   extended = nullptr;
+  in_pass = false;
   gradient_hooks.clear();
   value_hooks.clear();
 }

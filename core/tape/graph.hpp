@@ -84,6 +84,7 @@ struct Graph {
   std::unordered_map<const TensorImpl*, std::uint32_t> found_leaves;  // where hints were overwritten
   std::vector<Tensor> slots;                                          // gradients of nodes, during a pass
   std::vector<Tensor> leaf_slots;  // gradients of leaves; added to .grad() when the pass is complete
+  bool in_pass = false;            // a pass is running
   RunPass extended = nullptr;      // set if hooks or checkpoints on this graph need it
   std::map<Target, std::vector<std::function<Tensor(const Tensor&)>>> gradient_hooks;
   std::vector<std::function<void(const NodeInfo&, const Tensor&)>> value_hooks;

@@ -32,7 +32,8 @@ void ExtendedPass::run_hooks(Target target, Tensor& gradient) const {
   const auto found = graph_.gradient_hooks.find(target);
   if (found == graph_.gradient_hooks.end()) return;
   const AnomalyGuard as_outside(anomaly_);
-  for (const auto& hook : found->second) {
+  const auto hooks = found->second;  // copied, since a hook may add another one
+  for (const auto& hook : hooks) {
     Tensor replaced = hook(gradient);
     if (!replaced.defined()) continue;
     if (replaced.shape() != gradient.shape() || replaced.dtype() != gradient.dtype())

@@ -62,8 +62,8 @@ class Tape {
     return gradients(y, std::span(xs.begin(), xs.size()), options);
   }
 
-  /// Adds a hook that backward calls with x's complete gradient. The hook may return a replacement, or an undefined
-  /// Tensor. A backward that deletes the recorded nodes deletes these hooks too.
+  /// Adds a hook that backward() and gradients() call with x's complete gradient. It may return a replacement, or an
+  /// undefined Tensor; it must not start a pass. Whatever deletes the recorded nodes deletes these hooks too.
   void on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook);
   /// Adds a hook that runs after each recorded op; for ops in a checkpoint, when backward runs them again.
   void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);
