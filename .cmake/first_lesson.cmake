@@ -6,7 +6,7 @@ set(tapestry_core_needed
   check/gradcheck check/probe check/report io/file io/restore io/text ops/arithmetic ops/matmul ops/reduce ops/views
   simd/elementwise simd/matmul/matmul simd/random simd/rows/reduce simd/rows/scan simd/runtime/arch
   simd/runtime/memory simd/runtime/threads simd/update tape/anomaly tape/append tape/backward tape/extended_pass tape/gradients
-  tape/graph tape/higher_order tape/hooks tape/print tape/recorder tape/tape tensor/array tensor/broadcast tensor/buffer tensor/create
+  tape/graph tape/hooks tape/print tape/recorder tape/replay tape/tape tensor/array tensor/broadcast tensor/buffer tensor/create
   tensor/error tensor/layout tensor/mask tensor/print tensor/random tensor/tensor)
 set(tapestry_nn_needed clone initialise module text/utf8)
 set(tapestry_optim_needed optimiser parallel/collectives parallel/communicator sgd)

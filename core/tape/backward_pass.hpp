@@ -51,7 +51,7 @@ class BackwardPass {
 
   Graph& graph_;
   const bool keep_;
-  /// If true, rules are recorded and run in apply_recorded() (higher_order.cpp), not apply(); each sum is a new tensor.
+  /// If true, rules are recorded and run in apply_recorded() (extended_pass.cpp), not apply(); each sum is a new tensor.
   bool create_graph_ = false;
 
  private:

@@ -1,5 +1,7 @@
-// The extended pass: the order in which it runs hooks, replays, rules and checks.
+// The extended pass: the order in which it runs hooks, replays, rules and checks, and rules that are recorded.
 #include "core/tape/extended_pass.hpp"
+
+#include "core/tensor/pool_vector.hpp"
 
 namespace tapestry::detail {
 
@@ -47,6 +49,17 @@ void ExtendedPass::visit(std::size_t index, Tensor& dy) {
     if (const Edge& edge = graph_.edges[e]; anomaly_ && edge.accumulate != kNone)
       check_gradient(node, e - node.first_edge, slot(edge.target));
   }
+}
+
+/// Same as apply(), for a rule that appends to the tape. Appending can reallocate the nodes and edges. So the caller
+/// passes a copy of the node, and the rule is moved out of its edge while it runs.
+void ExtendedPass::apply_recorded(const Node& node, std::uint32_t first, std::uint32_t count,
+                                  const Tensor& dy) {
+  PoolVector<Tensor> gradients(count);
+  BackwardFn rule = std::move(graph_.edges[first].rule);
+  rule(dy, node.result, gradients);
+  graph_.edges[first].rule = std::move(rule);
+  for (std::uint32_t i = 0; i < count; ++i) take(node, first + i, std::move(gradients[i]));
 }
 
 bool ExtendedPass::is_wanted(std::uint32_t first, std::uint32_t count) const {

@@ -56,8 +56,9 @@ class ExtendedPass : public BackwardPass {
   bool is_wanted(const Edge& edge) const { return edge.needed && (!wanted_ || wanted_->wants(edge)); }
   bool is_wanted(std::uint32_t first, std::uint32_t count) const;
 
-  // higher_order.cpp
   void apply_recorded(const Node& node, std::uint32_t first, std::uint32_t count, const Tensor& dy);
+
+  // replay.cpp
   void replay(std::size_t index, const Tensor& dy);
 
   // hooks.cpp

@@ -1,20 +1,8 @@
-// Second derivatives, for which the ops of a rule are recorded, and replays: decompositions and checkpoints, whose
-// nodes are recorded again as other ops.
+// Replays of nodes whose gradient is computed from other ops, which are recorded again during the pass: checkpoints, and
+// the decompositions of fused ops in higher derivatives.
 #include "core/tape/extended_pass.hpp"
-#include "core/tensor/pool_vector.hpp"
 
 namespace tapestry::detail {
-
-/// Same as apply(), for a rule that appends to the tape. Appending can reallocate the nodes and edges. So the caller
-/// passes a copy of the node, and the rule is moved out of its edge while it runs.
-void ExtendedPass::apply_recorded(const Node& node, std::uint32_t first, std::uint32_t count,
-                                  const Tensor& dy) {
-  PoolVector<Tensor> gradients(count);
-  BackwardFn rule = std::move(graph_.edges[first].rule);
-  rule(dy, node.result, gradients);
-  graph_.edges[first].rule = std::move(rule);
-  for (std::uint32_t i = 0; i < count; ++i) take(node, first + i, std::move(gradients[i]));
-}
 
 namespace {
 
