@@ -48,16 +48,23 @@ std::string CheckedBlock::prefix() const {
 }
 
 std::string CheckedBlock::cache() const {
+  const auto make = [this](Size queries, Size keys) { return given(queries, keys); };
   for (const Size length : check_.lengths) {
     const Tensor x = input(length), y = whole(x);
+    if (const Gap gap = first_gap(in_parts(x, {length}, make), y); differs(gap, y))
+      return fmt::format(
+          "next() differs from operator() already for a whole text of {} tokens: at token {}, by {:.1e}. Does it use the same "
+          "queries, keys, values, rows of the batch and pairs?",
+          length, gap.token, gap.by);
     const std::vector<std::vector<Size>> ways = {
-        {length}, std::vector<Size>(static_cast<std::size_t>(length), 1), {1, length - 1}, {length - 1, 1}};
+        std::vector<Size>(static_cast<std::size_t>(length), 1), {1, length - 1}, {length - 1, 1}};
     for (const std::vector<Size>& parts : ways) {
-      const Gap gap = largest_gap(in_parts(x, parts, [this](Size q, Size k) { return given(q, k); }), y);
+      const Gap gap = first_gap(in_parts(x, parts, make), y);
       if (differs(gap, y))
         return fmt::format(
             "read through a cache as {} tokens, the result at token {} differs by {:.1e} from the whole text's. With a "
-            "cache, query i is at position i + keys − queries, which is pairs.first() + i",
+            "cache, query i is at position i + keys − queries, which is pairs.first() + i, and earlier tokens are known from "
+            "the cache alone",
             sum_of(parts), gap.token, gap.by);
     }
   }

@@ -67,7 +67,7 @@ struct AttentionCheckResult {
 ///     mask, cached *       a mask gives the same results with a cache; an error is a remark here, not a failure
 ///     blind query          a query that may see no key has finite results, and all gradients are finite
 ///     f32                  the results in f32 agree with those in f64, to 1e-4
-///     copies               clone() and load_state() reproduce the results, bit for bit
+///     copies               clone() and load_state() reproduce the results, bit for bit; every variable is a parameter
 /// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: "second
 /// derivatives" relies on "gradients", "mask" on "batch", each part from "prefix" to "cache, moved" on the one before,
 /// and "mask, cached" on "cache" and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no

@@ -9,6 +9,7 @@
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/join.hpp"
 #include "core/ops/views.hpp"
+#include "core/tape/tape.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/error.hpp"
 
@@ -126,6 +127,15 @@ bool CheckedBlock::differs(const Gap& gap, const Tensor& result) const {
   return !(gap.by <= check_.tolerance * std::max(largest(result), kSmallest));
 }
 
+Gap CheckedBlock::first_gap(const Tensor& result, const Tensor& expected) const {
+  Gap gap = largest_gap(result, expected);
+  for (Size t = 0; t < gap.token; ++t) {
+    const Gap here = largest_gap(tokens(result, t, t + 1), tokens(expected, t, t + 1));
+    if (differs(here, expected)) return {t, here.by};
+  }
+  return gap;
+}
+
 std::vector<Tensor> CheckedBlock::influential(const Tensor& x) {
   const Tensor before = whole(x);
   const State state = block_->state();
@@ -189,8 +199,24 @@ std::string CheckedBlock::f32() const {
       gap.token, gap.by);
 }
 
+std::string CheckedBlock::other_leaves(const Tensor& x) const {
+  Tape tape;
+  whole(x);
+  const std::vector<Tensor> parameters = block_->parameters();
+  for (const Tensor& leaf : tape.leaves()) {
+    const auto is_leaf = [&](const Tensor& parameter) { return &parameter.impl() == &leaf.impl(); };
+    if (std::none_of(parameters.begin(), parameters.end(), is_leaf))
+      return fmt::format(
+          "the layer uses a variable of shape {} that is not one of its parameters, so no optimiser trains it and no "
+          "checkpoint contains it. Make it a Parameter",
+          to_string(leaf.shape()));
+  }
+  return {};
+}
+
 std::string CheckedBlock::copies() const {
   const Tensor x = input(check_.lengths.front()), y = whole(x);
+  if (std::string finding = other_leaves(x); !finding.empty()) return finding;
   if (largest_gap(whole(*clone(*block_), x), y).by != 0)
     return "a clone() has another result. Make each weight a Parameter, and each part a member with {*this, \"name\"}";
   const std::unique_ptr<TransformerBlock> loaded = another();

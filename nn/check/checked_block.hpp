@@ -78,9 +78,13 @@ class CheckedBlock {
   /// Reads x through a cache in parts. `make(queries, keys)` makes the mask of each part.
   Tensor in_parts(const Tensor& x, const std::vector<Size>& parts,
                   const std::function<Mask(Size, Size)>& make) const;
+  /// Returns the gap at the first token at which it is larger than rounding allows.
+  Gap first_gap(const Tensor& result, const Tensor& expected) const;
   /// Returns true if a gap is larger than rounding allows in this result.
   bool differs(const Gap& gap, const Tensor& result) const;
 
+  /// Looks for variables of the layer that are not parameters.
+  std::string other_leaves(const Tensor& x) const;
   std::string hidden_token(Size length, Size hidden) const;
   std::string masks_of_rows(Size rows) const;
 

@@ -29,7 +29,8 @@ std::string CheckedBlock::hidden_token(Size length, Size hidden) const {
   if (differs(gap, y))
     return fmt::format(
         "token {} is hidden by a mask, but the result at token {} changes by {:.1e} if it changes. pairs.mask() and "
-        "pairs.for_attend() contain the caller's mask; a masked score must not enter a sum",
+        "pairs.for_attend() contain the caller's mask; a masked score must not enter a sum. If the layer mixes tokens in "
+        "another way, as a convolution does, set takes_masks to false",
         hidden, gap.token, gap.by);
   return {};
 }

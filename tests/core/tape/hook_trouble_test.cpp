@@ -73,25 +73,28 @@ TEST_CASE("a hook may add a hook, which then takes the next gradient") {
 
 TEST_CASE("no gradient shares memory with dy, with a hook's tensor or with another gradient") {
   const Tensor x = variable(tensor({1, 2, 3}, DType::f64)), other = variable(tensor({1, 2, 3}, DType::f64));
-  const Tensor dy = tensor({1, 1, 1}, DType::f64), ten = tensor({10, 10, 10}, DType::f64);
+  Tensor dy = tensor({1, 1, 1}, DType::f64);
+  const Tensor ten = tensor({10, 10, 10}, DType::f64);
   Tape tape;
   tape.backward(x + other, dy);
   assign(dy, ten);
   CHECK(x.grad().to_vector() == Numbers{1, 1, 1});
-  assign(x.grad(), ten);
+  Tensor gradient = x.grad();
+  assign(gradient, ten);
   CHECK(other.grad().to_vector() == Numbers{1, 1, 1});
   tape.backward(x + 0.0, dy);
   CHECK(x.grad().to_vector() == Numbers{20, 20, 20});
 
   const std::vector<Tensor> both = tape.gradients(x + other, dy, std::vector<Tensor>{x, other, x});
   assign(dy, tensor({7, 7, 7}, DType::f64));
-  for (const Tensor& gradient : both) CHECK(gradient.to_vector() == Numbers{10, 10, 10});
-  assign(both[0], dy);
+  for (const Tensor& one : both) CHECK(one.to_vector() == Numbers{10, 10, 10});
+  Tensor first = both[0];
+  assign(first, dy);
   CHECK(both[1].to_vector() == Numbers{10, 10, 10});
   CHECK(both[2].to_vector() == Numbers{10, 10, 10});
 
   x.clear_grad();
-  const Tensor mine = tensor({4, 4, 4}, DType::f64);
+  Tensor mine = tensor({4, 4, 4}, DType::f64);
   const Tensor y = sum(x * x);
   tape.on_gradient(x, [&](const Tensor&) { return mine; });
   tape.backward(y);

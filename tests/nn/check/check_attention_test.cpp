@@ -144,6 +144,24 @@ struct PlainWeight : OneHead {
   double factor;
 };
 
+/// A variable that is not registered.
+struct FreeVariable : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores * factor_.to(scores.dtype()), v, pairs);
+  }
+  Tensor factor_ = variable(tensor({2}, DType::f64));
+};
+
+/// next() takes the keys for the values.
+struct ExchangesThem : OneHead {
+  using OneHead::OneHead;
+  Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override {
+    cache.append(key(x), value(x));
+    return read(x, cache.values(), cache.keys(), pairs);
+  }
+};
+
 struct AtMost20 : OneHead {
   using OneHead::OneHead;
   Mask mask(const VisiblePairs& pairs, const Tensor& scores) const override {
@@ -274,6 +292,9 @@ TEST_CASE("check_attention finds the one mistake of each attention, and says wha
   check_fails<LosesDigits>("f32", "f32", "in f32, the result at token");
   check_fails<NeedsF64>("f32", "f32", "the layer threw an error: ");
   check_fails<PlainWeight>("f32, copies", "copies", "a new block with the same state has another result");
+  check_fails<FreeVariable>("copies", "copies", "a variable of shape (1) that is not one of its parameters");
+  check_fails<ExchangesThem>("cache", "cache",
+                             "next() differs from operator() already for a whole text of 12 tokens");
   check_fails<MaskByHead>("mask", "mask", "pairs.mask_for(scores) has the axes of the scores");
   check_fails<ForgetsTheFirst>("cache", "cache", "query i is at position i + keys − queries");
 }
