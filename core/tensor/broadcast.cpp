@@ -1,5 +1,6 @@
 #include "core/tensor/broadcast.hpp"
 
+#include <string_view>
 #include <utility>
 
 namespace tapestry {
@@ -14,10 +15,13 @@ bool broadcasts_to(const Dims& from, const Dims& to) {
 
 Dims broadcast_shape(const Tensor& a, const Tensor& b, const char* op, CallSite at) {
   const auto [shape, clash] = joint_shape(a.shape(), b.shape());
-  if (clash > 0)
+  if (clash > 0) {
+    const bool matrices = std::string_view(op) == "mul" && a.rank() > 1 && b.rank() > 1;
     fail(
-        "[{}] shapes {} and {} do not broadcast: axis -{} has sizes {} and {}, which must be equal or 1 ({}:{})",
-        op, describe(a), describe(b), clash, a.size(-clash), b.size(-clash), at.file, at.line);
+        "[{}] shapes {} and {} do not broadcast: axis -{} has sizes {} and {}, which must be equal or 1{} ({}:{})",
+        op, describe(a), describe(b), clash, a.size(-clash), b.size(-clash),
+        matrices ? "; for a matrix product, write matmul(a, b)" : "", at.file, at.line);
+  }
   return shape;
 }
 

@@ -23,6 +23,15 @@ TEST_CASE("two shapes broadcast to one, or tell the last axis that clashes") {
                zeros({5, 2, 4}) + zeros({6, 3, 4});
              }),
              ContainsSubstring("axis -2 has sizes 2 and 3"));
+  const std::string cure = "; for a matrix product, write matmul(a, b)";
+  CHECK_THAT(message_of([] { zeros({2, 3}) * zeros({3, 4}); }), ContainsSubstring(cure));
+  for (const std::string& message : {message_of([] {
+                                       zeros({2, 3}) + zeros({3, 4});
+                                     }),
+                                     message_of([] {
+                                       zeros({2, 3}) * zeros({4});
+                                     })})
+    CHECK(message.find(cure) == std::string::npos);
   CHECK_THAT(message_of([] {
                where(Mask::causal(3, 4), zeros({4}), zeros({2, 4}));
              }),
