@@ -76,7 +76,7 @@ std::string crashed(std::string_view how) { return fmt::format("It crashed ({}).
 
 std::string in_plain_words(const std::string& message) {
   const std::string known = known_error(message);
-  return known.empty() ? shortened(message) : known;
+  return known.empty() ? shortened(message.substr(0, message.find(": at '"))) : known;
 }
 
 /// A parsed line "path:line:column: kind: message"; `line` is 0 for other lines.
@@ -111,18 +111,68 @@ Remark remark_in(const std::string& line) {
   return {};
 }
 
-/// Returns the operator under the caret, or "". `source` is the line that the compiler quotes, `carets` the next one.
-std::string operator_at(const std::string& source, const std::string& carets) {
+/// Returns whether a line of a compiler's output points to a place in the line before.
+bool is_caret(const std::string& line) {
+  return line.find('^') != std::string::npos && line.find_first_not_of(" |~^") == std::string::npos;
+}
+
+/// Returns the source from the caret on, without leading spaces, or "". `source` is the line that the compiler quotes,
+/// and `carets` the next one, which has a caret.
+std::string at_caret(const std::string& source, const std::string& carets) {
   std::size_t column = carets.find('^'), at = 0;
-  if (column == std::string::npos || carets.find_first_not_of(" |~^") != std::string::npos) return "";
   for (; at < source.size(); ++at)
     if ((static_cast<unsigned char>(source[at]) & 0xc0) != 0x80 && column-- == 0)
       break;  // a character in UTF-8
+  at = std::min(source.find_first_not_of(' ', at), source.size());
+  return source.substr(at);
+}
+
+/// Returns the operator at the beginning of a text, or "".
+std::string operator_in(const std::string& text) {
   constexpr std::string_view kSigns = "+-*/%^&|<>=!";
-  if (at >= source.size() || kSigns.find(source[at]) == kSigns.npos) return "";
-  const char next = at + 1 < source.size() ? source[at + 1] : ' ';
-  const bool doubled = next == source[at] && kSigns.substr(6, 4).find(next) != kSigns.npos;  // && || << >>
-  return source.substr(at, doubled || next == '=' ? 2 : 1);
+  if (text.empty() || kSigns.find(text[0]) == kSigns.npos) return "";
+  const char next = text.size() > 1 ? text[1] : ' ';
+  const bool doubled = next == text[0] && kSigns.substr(6, 4).find(next) != kSigns.npos;  // && || << >>
+  return text.substr(0, doubled || next == '=' ? 2 : 1);
+}
+
+/// Adds to a message of Clang what it only points to: `text` is the source at the caret.
+void add_source(std::string& message, const std::string& text) {
+  if (text.empty()) return;
+  if (message.starts_with("invalid operands to binary expression (") ||
+      message.starts_with("invalid argument type '")) {
+    if (const std::string sign = operator_in(text); !sign.empty())
+      message += fmt::format(": operator '{}'", sign);
+  } else if (message.starts_with("expected ") || message.starts_with("no matching function for call to ")) {
+    message += fmt::format(": at '{}'", text);
+  }
+}
+
+template <std::size_t N>
+bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Returns the text between the first quotation marks ' of a message.
+std::string_view quoted_in(std::string_view message) {
+  const std::size_t begin = message.find('\''), end = message.find('\'', begin + 1);
+  return end == message.npos ? "" : message.substr(begin + 1, end - begin - 1);
+}
+
+/// Adds to a message about an unknown name what the name means elsewhere.
+std::string with_origin(const std::string& message) {
+  constexpr std::array<std::string_view, 4> kPython = {"np", "numpy", "torch", "math"};
+  constexpr std::array<std::string_view, 7> kSizes = {"rows", "cols",  "columns", "length",
+                                                      "len",  "nrows", "ncols"};
+  const std::size_t named = message.find("no member named '");
+  if (named != message.npos && message.find("Tensor'") != message.npos &&
+      is_one_of(quoted_in(std::string_view(message).substr(named)), kSizes))
+    return message + "; it is a size";
+  if (is_one_of(quoted_in(message), kPython) &&
+      (message.find("not declared") != message.npos || message.find("not been declared") != message.npos ||
+       message.starts_with("use of undeclared ")))
+    return fmt::format("'{}' is Python's", quoted_in(message));
+  return message;
 }
 
 /// Returns why a function is not chosen for a call, as an error's message would say it, or "" if a note is about
@@ -154,14 +204,28 @@ std::string reason_in(const std::string& note) {
 struct FirstError {
   std::string message, path;
   int line = 0;
-  int led_from = 0;               // line of the answer that led to an error elsewhere
-  bool led_from_judge = false;    // the judge's source led to it
-  int noted = 0;                  // line of the answer that a note names
-  std::set<std::string> reasons;  // why functions are not chosen, as sentences
+  int led_from = 0;                 // line of the answer that led to an error elsewhere
+  bool led_from_judge = false;      // the judge's source led to it
+  int noted = 0;                    // line of the answer that a note names
+  bool pointed = false;             // the compiler has pointed to the place of the error
+  std::set<std::string> reasons;    // why functions are not chosen, as sentences
+  bool of_std = false;              // the call is one of std::
+  bool std_refuses_tensor = false;  // a function of std:: is not chosen, because it takes numbers
 
   std::string sentence() const {
+    constexpr std::array<std::string_view, 9> kOfTensors = {"exp", "log", "sqrt", "abs",  "tanh",
+                                                            "sin", "cos", "pow",  "floor"};
     const bool call = message.starts_with("no matching ");
-    return call && reasons.size() == 1 && *reasons.begin() != "" ? *reasons.begin() : in_plain_words(message);
+    const std::string_view name = quoted_in(message).substr(0, quoted_in(message).find('('));
+    const bool tensor =
+        std_refuses_tensor || (of_std && quoted_in(message).find("Tensor") != std::string::npos);
+    if (call && tensor && is_one_of(name, kOfTensors))
+      return in_plain_words(fmt::format("a Tensor for std::{}", name));
+    const std::string words = in_plain_words(message);
+    // A reason says more than the general sentence, but less than one about this function.
+    const bool general =
+        words.ends_with(" Check their number, order and types.") || known_error(message).empty();
+    return call && general && reasons.size() == 1 && *reasons.begin() != "" ? *reasons.begin() : words;
   }
 };
 
@@ -171,21 +235,22 @@ FirstError first_error(const std::string& output, const std::string& answer, con
   for (std::string line, previous; std::getline(lines, line); previous = line) {
     const Remark remark = remark_in(line);
     if (remark.line == 0) {
-      // Clang does not name the operator in its message, but points to it.
-      if (first.message.starts_with("invalid operands to binary expression (") ||
-          first.message.starts_with("invalid argument type '"))
-        if (const std::string sign = operator_at(previous, line);
-            !sign.empty() && first.message.find("operator '") == std::string::npos)
-          first.message += fmt::format(": operator '{}'", sign);
+      if (first.message.empty() || first.pointed || !is_caret(line)) continue;
+      add_source(first.message, at_caret(previous, line));
+      first.pointed = true;
       continue;
     }
     // A text without its closing quotation mark is a warning first, and an error about what follows.
     const bool error = remark.kind == "error" || remark.kind == "fatal error" ||
                        remark.message.starts_with("missing terminating ");
     const bool warning = remark.kind == "warning" && !error, found = !first.message.empty();
-    if (found && (error || warning)) break;
+    if (found && (error || warning)) {
+      if (first.message.starts_with("expected ';'")) first.message += "; then: " + remark.message;
+      break;
+    }
     if (warning) first = {};
-    if (error) first.message = remark.message, first.path = remark.path, first.line = remark.line;
+    if (error)
+      first.message = with_origin(remark.message), first.path = remark.path, first.line = remark.line;
     // The places that required a template, from the innermost on: GCC lists them before the error, Clang after it.
     if (found ? remark.message.ends_with(" requested here") : remark.kind == "required from") {
       if (remark.path == answer && first.led_from == 0) first.led_from = remark.line;
@@ -196,6 +261,21 @@ FirstError first_error(const std::string& output, const std::string& answer, con
     // GCC suggests std::vector for vector in a note.
     if (remark.message.starts_with("'std::") && first.message.ends_with(" was not declared in this scope"))
       first.message += fmt::format("; did you mean {}?", remark.message);
+    if (remark.message.ends_with(" declared here") &&
+        first.message.find("arguments to ") != std::string::npos &&
+        first.message.find(" declared here") == std::string::npos)
+      first.message += "; " + remark.message;
+    if (first.message.starts_with("no viable overloaded ") &&
+        remark.message.find("'this' argument has type 'const ") != std::string::npos)
+      first.message = remark.message;
+    const std::string_view called = quoted_in(first.message);
+    first.of_std |= first.message.find(": at 'std::") != std::string::npos ||
+                    (remark.message.starts_with("candidate: ") && !called.empty() &&
+                     remark.message.find(fmt::format(" std::{}(", called.substr(0, called.find('(')))) !=
+                         std::string::npos);
+    if (first.of_std && remark.message.find("o known conversion ") != std::string::npos &&
+        remark.message.find("Tensor' to '") != std::string::npos)
+      first.std_refuses_tensor = true;
     if (const std::string reason = reason_in(remark.message); !reason.empty())
       first.reasons.insert(known_error(reason));  // "" among them: one reason is not known
   }
@@ -212,12 +292,24 @@ std::string undefined_symbol(const std::string& output) {
   return "";
 }
 
+/// Returns whether a message says that the code around it is in a function, although it is not meant to be.
+bool inside_function(std::string_view message) {
+  for (const char* sign :
+       {"a function-definition is not allowed here", "function definition is not allowed here",
+        "expected '}'", "'namespace' definition is not allowed here", "expected identifier before '{'",
+        "namespaces can only be defined in global or namespace scope"})
+    if (message.starts_with(sign)) return true;
+  return false;
+}
+
 }  // namespace
 
 Diagnostic compile_error(const std::string& output, const std::filesystem::path& answer,
                          const std::filesystem::path& judge) {
   const FirstError first = first_error(output, answer.string(), judge.string());
   if (!first.message.empty()) {
+    if (first.path == judge.string() && inside_function(first.message))
+      return {0, "A closing brace } is missing: one of your functions or loops does not end."};
     if (first.path == answer.string()) return {first.line, first.sentence()};
     if (first.path != judge.string() && (first.led_from > 0 || !first.led_from_judge))
       return {first.led_from, first.sentence()};

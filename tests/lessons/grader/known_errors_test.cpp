@@ -115,12 +115,13 @@ TEST_CASE("Clang's caret names the operator", "[grader]") {
   const auto names = [&](const std::string& quoted, const std::string& sign) {
     check(quoted, "There is no \"A " + sign + " B\"; an operand has the wrong type.");
   };
-  names("    4 |   return a ^ b;\n      |          ~ ^ ~\n", "^");
+  names("    4 |   return a % b;\n      |          ~ ^ ~\n", "%");
   names("  return a <= b;\n         ~ ^  ~\n", "<=");
   names("  return a<<b;\n         ~^ ~\n", "<<");
   names("  return a*-b;\n         ~^~~\n", "*");
   names("  return a*&b;\n         ~^~~\n", "*");
   names("    4 |   f(\"√\"); a && b;\n      |           ~ ^  ~\n", "&&");
+  check("  return a ^ b;\n         ~ ^ ~\n", "C++ has no operator for powers: write x * x or pow(x, n).");
   const std::string unknown = "invalid operands to binary expression ('A' and 'B')";
   check("", unknown);
   check("  return a + b;\n", unknown);
