@@ -43,7 +43,8 @@ def run(root, out, rest):
                    picked.series, picked.paint, recorded.vcurve, recorded.border, recorded.window, recorded.tiles,
                    counts.lengths, counts.score_maps, counts.rotary_clocks, counts.block_recipes, answers.keyboard, answers.without_scripts,
                    answers.from_a_file, lookup.reference, pages.sliders, Reading(*about).reading, live.live_page, models.trained_page,
-                   practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks,
+                   practise.exercise_page, practise.exercise_keyboard, practise.exercise_looks, practise.exercise_keys,
+                   practise.half_written,
                    Predictions(*about).predictions, files.stored_answers, files.exported_answers, change.change_page,
                    chat.chat_page]
         parts = widgets + [pages.every_page]

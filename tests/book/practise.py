@@ -2,6 +2,7 @@
 import re
 
 from book.tester import NARROW, SCHEMES, WIDE, Tester
+from book.write import EDITOR
 
 HREF = "lessons/06_queries_keys_values.html"
 RECORD = """id => new Promise((resolve) => {
@@ -80,6 +81,7 @@ class Practise(Tester):
         self.trial.same("the given code is shown", page.locator(".exercise .given").first.is_visible(), True)
         section = self.open_exercise(page)
         self.trial.check("then they are, in place of the given code", page.evaluate(loaded) >= 2 and not section.locator(".given").is_visible())
+        self.until(page, "document.querySelector('.workbench .numbers').textContent")
         self.trial.same("it tells the size of the first download", section.locator(".numbers").inner_text(),
                         "The first check loads the compiler (30 MB, once). Nothing is sent anywhere.")
         self.trial.same("the hole is marked", section.locator(".cm-hole-line").all_inner_texts(),
@@ -137,7 +139,29 @@ class Practise(Tester):
         page.keyboard.press("Enter")
         told = self.verdict(page, section, "stopped").inner_text()
         self.trial.check("Stop stops, even if the checker does not answer", re.search(r"Stopped after \d\.\d s\.", told) and not section.locator(".stop").is_visible(), told)
+        self.endless(page, section)
         self.trial.same("the keyboard is on Check again", page.evaluate("document.activeElement.textContent"), "Check")
+
+    def endless(self, page, section):
+        """An answer that does not end: the page counts the seconds to its end, and tells them to a screen reader once."""
+        self.again(page, section, "return 1;  // verdict: endless")
+        page.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
+        page.keyboard.press("Control+Enter")
+        announced = ".workbench [role=status].hidden"
+        self.until(page, f"document.querySelector('{announced}').textContent")
+        says = section.locator(".numbers").inner_text()
+        self.trial.check("a long check tells when it ends", re.fullmatch(r"Running the tests; [3-6]\.\d s\. They end in at most [5-7] s\.", says), says)
+        self.trial.check("what it does is in view", self.in_view(section.locator(".going")))
+        told = section.locator(announced).inner_text()
+        page.wait_for_timeout(1300)
+        self.trial.check("it goes on counting", section.locator(".numbers").inner_text() != says)
+        self.trial.same("but a screen reader hears it once", section.locator(announced).inner_text(), told)
+        self.trial.check("which names the phase", re.fullmatch(r"Running the tests\. They end in at most \d+ s\.", told), told)
+        self.trial.same("the seconds are not in a live region", section.locator(".numbers").evaluate("e => e.closest('[aria-live], [role=status]')"), None)
+        section.locator(".stop").focus()
+        page.keyboard.press("Enter")
+        self.verdict(page, section, "stopped")
+        self.trial.same("then nothing is announced", section.locator(announced).inner_text(), "")
 
     def at_the_bottom(self, button):
         """Scrolls the page so that the button is the last thing on the screen."""
@@ -225,6 +249,63 @@ class Practise(Tester):
         page.keyboard.press("Shift+Tab")
         page.keyboard.press("Tab")
         self.trial.same("back in it, Tab indents again", page.evaluate("document.activeElement.className"), "editor focused")
+        context.close()
+
+    def exercise_keys(self):
+        """The keys are named as on the device, and not on a phone before it has a keyboard."""
+        if not self.there():
+            return
+        devices = {
+            "Linux": ({}, "Ctrl-Enter"),
+            "Mac": ({"user_agent": "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/17.0 Safari/605.1.15"}, "Cmd-Enter"),
+            "Android": ({"user_agent": "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/130.0 Mobile Safari/537.36", "has_touch": True,
+                         "is_mobile": True}, ""),
+            "iPhone": ({"user_agent": "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 Version/17.0 Mobile/15E148 Safari/604.1",
+                        "has_touch": True, "is_mobile": True}, ""),
+        }
+        for device, (more, name) in devices.items():
+            context = self.context(NARROW if "is_mobile" in more else WIDE, **more)
+            page = self.open(context, HREF)
+            section = self.open_exercise(page)
+            keys = section.locator(".workbench > .keys")
+            if name:
+                self.trial.check(f"{device}: {name} is named", keys.inner_text().startswith(f"{name} checks your answer."), keys.inner_text())
+                page.keyboard.press("Meta+Enter" if name == "Cmd-Enter" else "Control+Enter")
+                self.verdict(page, section, "not_written")
+            else:
+                self.trial.same(f"{device}: no keys are named", keys.inner_text(), "Your text is stored in this browser as you type.")
+                section.locator(".cm-content").press("Escape")
+                self.trial.check(f"{device}: a key of a keyboard shows them", "To leave the editor, press Escape, then Tab." in keys.inner_text(), keys.inner_text())
+            context.close()
+
+    def half_written(self):
+        """An answer with a hole that is not written yet: it is named while the check runs, and in the verdict."""
+        if not self.there():
+            return
+        context = self.context()
+        page = self.open(context, "lessons/01_tape.html")
+        page.wait_for_selector(".write")
+        holes = "(await (await fetch('../practise/exercises/01.json')).json()).map(e => [e.id, e.kind, e.given.split('// ↓').length - 1, e.given])"
+        id_, _, count, given = next(one for one in page.evaluate(f"(async () => {holes})()") if one[2] > 1 and one[1] != "predict" and
+                                    "not_written_yet" in one[3] and one[0] != "1.3")
+        section = self.open_exercise(page, id_)
+        hole = next(i for i, line in enumerate(given.split("\n")) if "// ↓" in line and i > next(
+            j for j, one in enumerate(given.split("\n")) if "// ↑" in one))
+        section.locator(".cm-content").evaluate(EDITOR, given.replace("return not_written_yet();", "return 1;  // verdict: slow", 1))
+        section.locator(".check").click()
+        place = section.locator(".unwritten")
+        place.first.wait_for()
+        self.trial.same("the holes that are not written are named at once", (place.count(), place.first.inner_text().split(":")[0]),
+                        (count - 1, f"Line {hole + 2} is not written yet"))
+        section.locator(".stop").click()
+        self.verdict(page, section, "stopped")
+        for kind in ("not_written", "wrong"):
+            section.locator(".cm-content").evaluate(EDITOR, given.replace("return not_written_yet();", f"return 1;  // verdict: {kind}", 1))
+            section.locator(".check").click()
+            told = self.verdict(page, section, kind)
+            self.trial.check(f"{kind}: and in the verdict", told.locator("p").first.inner_text().startswith(f"Line {hole + 2} is not written yet"), told.inner_text())
+        told.locator(".unwritten button").first.click()
+        self.trial.check("a button leads to it", "not_written_yet" in section.locator(".cm-activeLine").inner_text(), section.locator(".cm-activeLine").inner_text())
         context.close()
 
     def exercise_looks(self):

@@ -38,8 +38,8 @@ export class Checker {
     }
     this.loaded = true;
     for (const phase of ["start", "compile", "link", "judge"]) {
-      onProgress({ phase, done: 0, total: 0 });
-      await pause(kind === "slow" ? 60_000 : 30);
+      onProgress({ phase, done: 0, total: 0, ...(phase === "judge" ? { limit: exercise.limit, run: 1 } : {}) });
+      await pause(kind === "slow" || (kind === "endless" && phase === "judge") ? 60_000 : 30);
       if (signal.aborted) return { kind: "stopped" };
     }
     if (kind === "broken") throw new Error("the worker is missing");

@@ -21,6 +21,7 @@ class Predictions(Practise):
         page.keyboard.insert_text("1 / 4.0")
         page.keyboard.press("Enter")
         told = self.verdict(page, section, "not_written").inner_text()
+        self.trial.same("the empty fields are named", told.count("No value yet: "), 3)
         self.trial.check("Enter checks; all fields need a value", "each field needs a value" in told, told)
         asked = page.evaluate("window.lastCheck")["text"]
         self.trial.check("the field is in the code that is checked", "\n  return 1 / 4.0;\n" in asked and asked.count("not_written_yet") == 3, asked)
@@ -54,6 +55,10 @@ class Predictions(Practise):
         told = self.verdict(page, section, "right").inner_text()
         self.trial.check("four values are an answer", "Exercise 6.3 is solved." in told, told)
         self.trial.same("Check leaves the keyboard in the field", inputs.nth(3).evaluate("e => e === document.activeElement"), True)
+        inputs.nth(0).fill("")
+        inputs.nth(0).press_sequentially("return 1 / 4.0;")
+        self.trial.same("a field takes a whole statement, too", (inputs.nth(0).input_value(), "  return 1 / 4.0;" in
+                        section.locator(".cm-content").text_content()), ("return 1 / 4.0;", True))
         inputs.nth(0).fill("rot // verdict: compile_error")
         inputs.nth(0).press("Enter")
         self.verdict(page, section, "compile_error").locator("button").click()

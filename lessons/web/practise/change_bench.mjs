@@ -4,10 +4,9 @@ import { CheckView } from "./check_view.mjs";
 import { listed } from "./changed_lesson.mjs";
 import { Editor } from "./editor.mjs";
 import { button, element } from "./elements.mjs";
+import { keysOf } from "./keys.mjs";
 import { StoredText } from "./stored_text.mjs";
 import { verdictElements } from "./verdict.mjs";
-
-const KEYS = `${/Mac|iP/.test(navigator.platform) ? "Cmd" : "Ctrl"}-Enter runs the lesson with your change. Tab indents. To leave the editor, press Escape, then Tab.`;
 
 export class ChangeBench extends StoredText {
   /// Fills `place`. `block` is one of the blocks of `lesson`, a ChangedLesson; texts() returns a promise of all changed texts
@@ -17,11 +16,12 @@ export class ChangeBench extends StoredText {
     super({ answers, record, id: block.id, about: { given }, kind: "change", file: "lesson.cpp" });
     Object.assign(this, { block, lesson, texts, checker, build, start, given });
     this.view = new CheckView({ onCheck: () => this.run(), onStop: () => this.running?.abort(), name: "Run", does: "run with a change" });
-    const host = element("div", { className: "editor" });
+    const host = element("div", { className: "editor" }), keys = keysOf(host, "runs the lesson with your change");
     const original = button("Original", "quiet reset", () => this.exchange(given, "The chapter's code is back. Your old text is kept under “Earlier texts”."));
-    place.replaceChildren(host, element("p", { className: "keys", textContent: KEYS }),
-      element("p", { className: "doing" }, this.view.check, this.view.stop, original), this.view.going, this.trouble, this.verdict, this.earlier.place);
-    this.editor = new Editor(host, { text: this.stored, label: `Your change of ${block.name}, C++`, describedBy: KEYS, task: false,
+    place.replaceChildren(host, keys,
+      element("p", { className: "doing" }, this.view.check, this.view.stop, original), this.view.going, this.view.announced, this.trouble, this.verdict,
+      this.earlier.place);
+    this.editor = new Editor(host, { text: this.stored, label: `Your change of ${block.name}, C++`, describedBy: keys.textContent, task: false,
       onChange: () => this.typed(), onCheck: () => this.run() });
     this.shown(record);
     this.listen();

@@ -1,7 +1,9 @@
-// Check and Stop, with the progress of a check: bytes while the compiler is loaded, then the phase and the seconds.
+// Check and Stop, with the progress of a check: bytes while the compiler is loaded, then the phase, its seconds and its limit.
 import { button, element } from "./elements.mjs";
 
 const PHASES = { start: "Starting the compiler", compile: "Compiling", link: "Linking", judge: "Running the tests" };
+
+const LONG = 10; // seconds after which the page says more about a phase without a limit
 
 const megabytes = (bytes) => Math.max(1, Math.round(bytes / 1e6));
 
@@ -16,6 +18,8 @@ export class CheckView {
     this.bar.setAttribute("aria-label", `Progress of the ${does}`);
     this.says = element("span", { className: "numbers" });
     this.going = element("p", { className: "going", hidden: true }, this.bar, this.says);
+    this.announced = element("p", { className: "hidden" }); // for screen readers: a phase once, and never the seconds
+    this.announced.setAttribute("role", "status");
   }
 
   /// Tells the size of the first download, before the reader starts it.
@@ -27,16 +31,41 @@ export class CheckView {
 
   begin() {
     this.from = performance.now();
-    this.phase = { phase: "start" };
+    this.enter({ phase: "start" });
     this.check.setAttribute("aria-disabled", "true");
     this.stop.hidden = this.going.hidden = this.bar.hidden = false;
     this.tick();
     this.clock = setInterval(() => this.tick(), 200);
+    this.going.scrollIntoView({ block: "nearest" });
   }
 
   progress(phase) {
-    this.phase = phase;
+    if (phase.phase === this.phase.phase && phase.run === this.phase.run) this.phase = phase;
+    else this.enter(phase);
     this.tick();
+  }
+
+  enter(phase) {
+    this.phase = phase;
+    this.since = performance.now();
+    this.told = false;
+  }
+
+  /// Returns what is known about the end of the phase, and tells it to a screen reader once.
+  untilEnd() {
+    const { limit = 0 } = this.phase, lasts = (performance.now() - this.since) / 1000;
+    const says = limit > 0 ? `They end in at most ${Math.max(0, Math.ceil(limit - lasts))} s.`
+      : lasts > LONG ? `The first ${this.does} takes longest; Stop ends it.` : "";
+    if (says && lasts > 3 && !this.told) {
+      this.told = true;
+      this.announced.textContent = `${this.name()}. ${says}`;
+    }
+    return says;
+  }
+
+  name() {
+    const { phase, run = 1 } = this.phase;
+    return (PHASES[phase] ?? PHASES.start) + (run > 1 ? " with other numbers" : "");
   }
 
   tick() {
@@ -46,7 +75,7 @@ export class CheckView {
       this.says.textContent = `Loading the compiler, ${Math.floor(done / 1e6)} of ${megabytes(total)} MB, once; ${seconds}`;
     } else {
       this.bar.removeAttribute("value");
-      this.says.textContent = `${PHASES[phase] ?? PHASES.start}; ${seconds}`;
+      this.says.textContent = `${this.name()}; ${seconds}. ${this.untilEnd()}`.replace(/\. $/, "");
     }
   }
 
@@ -57,6 +86,7 @@ export class CheckView {
     const focused = document.activeElement === this.stop;
     this.check.removeAttribute("aria-disabled");
     this.stop.hidden = this.going.hidden = true;
+    this.announced.textContent = "";
     if (focused) this.check.focus();
   }
 }

@@ -95,8 +95,8 @@ export class Checker {
       // At a recorded seed first, for which the faults of the known wrong answers are known, then at a new one.
       const seeds = Object.keys(exercise.faults), recorded = seeds[(check - 1) % seeds.length];
       let verdict = null;
-      for (const seed of [recorded, String(Math.floor(Math.random() * 2 ** 31))]) {
-        onProgress({phase: 'judge', done: 0, total: 0});
+      for (const [i, seed] of [recorded, String(Math.floor(Math.random() * 2 ** 31))].entries()) {
+        onProgress({phase: 'judge', done: 0, total: 0, limit: exercise.limit, run: i + 1});
         const result = await this.judge(made.module, seed, exercise.limit, stop);
         if (!result) return await verdictOn({timed_out: true}, '');
         const {finding, trap, output, errors} = result;

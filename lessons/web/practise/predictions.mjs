@@ -6,6 +6,9 @@ import { element } from "./elements.mjs";
 const EMPTY = "not_written_yet()";
 const HELP = "Each field takes a number or a C++ formula, for example 3 / 4.0 or std::exp(-1.0). With whole numbers, C++ drops the remainder: 3 / 4 is 0. Enter checks your predictions.";
 
+/// Returns the value that a field's text means: "return 1 / 4.0;" is 1 / 4.0, since a field is the value alone.
+const valueIn = (text) => text.trim().replace(/^return\b\s*/, "").replace(/[\s;]+$/, "");
+
 /// Returns an element for each hole of the text: its function's name in words, its description, its lines, from 1, and what
 /// it returns: "" if that is not written yet, and null if the hole has other code.
 export function valuesOf(text) {
@@ -42,7 +45,7 @@ export class Predictions {
       more.textContent = about;
       input.disabled = value === null;
       input.placeholder = value === null ? "written in the code" : "";
-      if (value === null || input.value.trim() !== value) input.value = value ?? "";
+      if (value === null || valueIn(input.value) !== value) input.value = value ?? "";
     });
   }
 
@@ -53,7 +56,7 @@ export class Predictions {
     input.setAttribute("aria-describedby", more.id);
     input.addEventListener("input", () => {
       const { from, to, indent } = this.values[i];
-      this.onWrite(from, to, `${indent}return ${input.value.trim() || EMPTY};`);
+      this.onWrite(from, to, `${indent}return ${valueIn(input.value) || EMPTY};`);
     });
     input.addEventListener("keydown", (event) => { if (event.key === "Enter" && !event.isComposing) this.onCheck(); });
     return { input, asks, more, row: element("div", { className: "prediction" }, asks, more, input) };

@@ -4,11 +4,11 @@ import { CheckView } from "./check_view.mjs";
 import { Editor } from "./editor.mjs";
 import { button, element } from "./elements.mjs";
 import { Hints, Solution } from "./help.mjs";
+import { keysOf } from "./keys.mjs";
 import { Predictions } from "./predictions.mjs";
 import { StoredText } from "./stored_text.mjs";
+import { unwrittenElements, unwrittenIn } from "./unwritten.mjs";
 import { verdictElements } from "./verdict.mjs";
-
-const KEYS = `${/Mac|iP/.test(navigator.platform) ? "Cmd" : "Ctrl"}-Enter checks your answer. Tab indents. To leave the editor, press Escape, then Tab.`;
 
 export class Workbench extends StoredText {
   /// Fills `place`. `record` is the stored one; checker() returns a promise of the page's Checker; after(kind, record)
@@ -20,12 +20,12 @@ export class Workbench extends StoredText {
     this.view = new CheckView({ onCheck: () => this.check(), onStop: () => this.running?.abort() });
     this.hints = new Hints({ exercise, onShow: (count) => this.showHint(count) });
     this.solution = new Solution({ exercise, isFree: () => Boolean(this.record.solved || this.record.solution_shown), onShow: () => this.solutionShown() });
-    const host = element("div", { className: "editor" }), keys = element("p", { className: "keys", textContent: KEYS });
+    const host = element("div", { className: "editor" }), keys = keysOf(host, "checks your answer");
     const doing = element("p", { className: "doing" }, this.view.check, this.view.stop, this.hints.button, this.solution.button,
       button("Reset", "quiet reset", () => this.reset()));
-    place.replaceChildren(...this.whereWritten(host, keys), doing, this.view.going, this.trouble, this.verdict, this.hints.list, this.solution.place,
-      this.earlier.place);
-    this.editor = new Editor(host, { text: this.stored, label: `Your answer to exercise ${exercise.id}, C++`, describedBy: KEYS,
+    place.replaceChildren(...this.whereWritten(host, keys), doing, this.view.going, this.view.announced, this.trouble, this.verdict, this.hints.list,
+      this.solution.place, this.earlier.place);
+    this.editor = new Editor(host, { text: this.stored, label: `Your answer to exercise ${exercise.id}, C++`, describedBy: keys.textContent,
       onChange: () => this.typed(), onText: (text) => this.predictions?.show(text), onCheck: () => this.check() });
     this.predictions?.show(this.stored);
     this.editor.toHole(!this.predictions);
@@ -88,6 +88,7 @@ export class Workbench extends StoredText {
     this.answers.setCurrent(this.exercise.id);
     this.editor.mark(0);
     this.say("Checking your answer.", "hidden");
+    this.verdict.append(...this.unwritten(text));
     this.view.begin();
     try {
       const verdict = await this.ask(run.signal, text), seconds = this.view.seconds();
@@ -123,9 +124,17 @@ export class Workbench extends StoredText {
     if (typeof verdict.score === "number" && (record.best === null || verdict.score < record.best)) record.best = verdict.score;
   }
 
+  /// Returns elements that name the holes, or the fields, that are not written yet, if others are.
+  unwritten(text) {
+    if (!this.predictions) return unwrittenElements(unwrittenIn(text), (line) => this.jump(line));
+    const { values } = this.predictions, open = values.filter(({ value }) => value === "");
+    return open.length === values.length ? [] : open.map(({ name }) => element("p", { textContent: `No value yet: ${name}` }));
+  }
+
   async show(verdict, text, seconds) {
     const parts = verdictElements(verdict, { exercise: this.exercise, text, best: this.record.best, jump: (line) => this.jump(line) });
     if (verdict.kind === "stopped") parts[0].textContent = `Stopped after ${seconds.toFixed(1)} s.`;
+    if (["not_written", "wrong", "crash", "timeout"].includes(verdict.kind)) parts.unshift(...this.unwritten(text));
     if (verdict.kind === "right") parts.push(...await this.after(this.record));
     if (this.editor.text === text && verdict.line > 0) this.editor.mark(verdict.line, verdict.sentence);
     this.verdict.dataset.kind = verdict.kind;
