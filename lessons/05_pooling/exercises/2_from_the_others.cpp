@@ -9,8 +9,8 @@
 // x (n) are the places and y (n) the measured values, for n ≥ 2 points. A place may occur more than once. Return the
 // predictions, (n).
 //
-// Mask::from(n, n, f) calls f(i, j) for each pair. masked_softmax(scores, mask) is the softmax over the pairs that are
-// true.
+// x.size(0) is n, the number of points, as a Size. Mask::from(n, n, f) calls f(i, j) for each pair, where i and j are of
+// type Size, too. masked_softmax(scores, mask) is the softmax over the pairs that are true.
 #include "lessons/grader/answer.hpp"
 
 Tensor from_the_others(const Tensor& x, const Tensor& y, double sigma) {

@@ -138,6 +138,10 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 //   axis holds the T scores?
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::reshape(engine::softmax(scores), {rows, 1, length});
+// wrong: The softmax runs along the last axis of the scores (B, T, 1). It has size 1, so each weight is 1, and matmul
+//   cannot combine the weights with the states (B, T, H). Reshape the scores to (B, 1, T) before the softmax.
+// - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
+// + const Value weights = engine::softmax(scores);
 // wrong: The tanh is missing. In v · (s w + key_j), the query adds the same number to every score of a row, and the
 //   softmax cancels this number. So the query has no effect.
 // - const Value scores = engine::matmul(engine::tanh(query + keys), v);
