@@ -17,6 +17,11 @@ EDGES = """() => new Promise((done) => requestAnimationFrame(() => requestAnimat
   done(boxes.filter(wrong).map((box) => `${box.className}: ${box.clientWidth} of ${box.scrollWidth}`));
 })))"""
 
+# Pictures that scroll sideways and do not say so, or say so and do not scroll.
+HINTS = """() => [...document.querySelectorAll("figure > .scroll")].filter((box) => box.clientWidth)
+  .filter((box) => (getComputedStyle(box.parentElement, "::before").content !== "none") !== (box.scrollWidth > box.clientWidth + 1))
+  .map((box) => box.parentElement.id || box.parentElement.className)"""
+
 # Sliders that a finger misses, and numbers that do not stand beside theirs.
 SLIDERS = """() => [...document.querySelectorAll("input[type=range]")].filter((input) => input.getClientRects().length).map((input) => {
   const says = input.closest(".control") && input.closest(".control").querySelector("output");
@@ -81,6 +86,8 @@ class Pages(Tester):
         self.trial.check(f"{href} at {width}: nothing is wider than the page", room <= width, f"{room} pixels")
         wrong = page.evaluate(EDGES)
         self.trial.check(f"{href} at {width}: boxes fade where there is more, and nowhere else", not wrong, wrong[:3])
+        wrong = page.evaluate(HINTS)
+        self.trial.check(f"{href} at {width}: a picture that scrolls says so", not wrong, wrong[:3])
 
     def accessible(self, page, href, scheme):
         """Programs look alike: their colours are looked at on a few pages, or everywhere with --all."""

@@ -323,6 +323,13 @@ class Practise(Tester):
         self.again(page, section, "return 1;  // verdict: wrong")
         page.keyboard.press("Control+Enter")
         self.verdict(page, section, "wrong")
+        page.set_viewport_size({"width": NARROW, "height": 900})
+        values = section.locator(".verdict-place .compared")
+        values.evaluate("e => { const wide = e.cloneNode(true); wide.lastChild.textContent = '0.125, '.repeat(30); e.replaceWith(wide); }")
+        page.wait_for_timeout(200)
+        self.trial.check("values that are too wide for a phone scroll, and fade where there is more", values.evaluate(
+            "e => e.scrollWidth > e.clientWidth && getComputedStyle(e).maskImage !== 'none'"))
+        page.set_viewport_size({"width": WIDE, "height": 900})
         for name in (".hint", ".solution", ".solved-text button >> nth=0", ".earlier summary"):
             section.locator(name).click()
         self.fits(page, ".exercises", "with everything open")

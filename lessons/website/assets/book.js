@@ -25,7 +25,7 @@
   });
 
   // Marks the sides on which a box can be scrolled. Fractions of a pixel do not count.
-  const wide = ".wide, .scroll, .printed";
+  const wide = ".wide, .scroll, .printed, .compared";
   function edges(box) {
     box.classList.toggle("more-left", box.scrollLeft > 1);
     box.classList.toggle("more-right", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
