@@ -142,6 +142,10 @@ Value logits_of(const Model& model, const std::vector<int>& source, const std::v
 //   cannot combine the weights with the states (B, T, H). Reshape the scores to (B, 1, T) before the softmax.
 // - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
 // + const Value weights = engine::softmax(scores);
+// wrong: Your weights have the shape (B, T). For matmul with the states (B, T, H) they need an axis of size 1 between B
+//   and T: reshape them to (B, 1, T). Each string then has one row of T weights.
+// - const Value weights = engine::softmax(engine::reshape(scores, {rows, 1, length}));
+// + const Value weights = engine::softmax(engine::reshape(scores, {rows, length}));
 // wrong: The tanh is missing. In v · (s w + key_j), the query adds the same number to every score of a row, and the
 //   softmax cancels this number. So the query has no effect.
 // - const Value scores = engine::matmul(engine::tanh(query + keys), v);
