@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
+#include <string_view>
 
 #include "core/io/text.hpp"
 #include "lessons/kit/program/progress.hpp"
@@ -63,6 +65,27 @@ std::string complaint_text(const Diagnostic& diagnostic, const std::filesystem::
   return out;
 }
 
+/// Returns a sentence for each hole that still calls not_written_yet(), or "" if no hole is written.
+std::string unwritten_holes(const std::string& answer_text) {
+  std::string out, about;
+  int line = 0, holes = 0, open = 0;
+  bool in_hole = false, said = false;
+  for (const std::string& text : lines_of(answer_text)) {
+    ++line;
+    const std::string code = text.substr(0, text.find("//"));
+    if (const std::size_t mark = text.find("// ↓ your code"); mark != std::string::npos) {
+      in_hole = true, said = false, ++holes;
+      about = text.substr(std::min(text.size(), mark + std::string_view("// ↓ your code: ").size()));
+    } else if (text.find("// ↑") != std::string::npos) {
+      in_hole = false;
+    } else if (in_hole && !said && has_word(code, "not_written_yet")) {
+      out += fmt::format("Line {} is not written yet{}\n", line, about.empty() ? "." : ": " + about);
+      said = true, ++open;
+    }
+  }
+  return open < holes ? out : "";
+}
+
 }  // namespace
 
 std::string for_terminal(const std::string& text, int most_lines) {
@@ -83,6 +106,7 @@ std::string text(const Verdict& verdict, const Exercise& exercise, const std::fi
   std::string out;
   if (!verdict.printed.empty())
     out += "Your code printed:\n" + indented(for_terminal(verdict.printed, 100), "  │ ") + "\n";
+  if (verdict.kind != Verdict::Kind::compile_error) out += unwritten_holes(answer_text);
   for (const std::string& right : verdict.finding.right)
     out += paint(terminal, kit::kGreen, "✓ ") + right + "\n";
   const std::string cross = paint(terminal, kit::kRed, "✗ ");

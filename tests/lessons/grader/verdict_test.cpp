@@ -26,6 +26,21 @@ TEST_CASE("a result is written as people write it", "[grader]") {
   CHECK_THAT(right_answer(4, "weights"), Catch::Contains("Your result: 4 weights\n"));
 }
 
+TEST_CASE("a half-written answer names the holes that are not written", "[grader]") {
+  const std::string empty = "  // ↓ your code: the sum\n  return not_written_yet();\n  // ↑\n";
+  const std::string full = "  // ↓ your code: two lines\n  return 1;  // not_written_yet()\n  // ↑\n";
+  const auto said = [](const std::string& answer) {
+    Exercise exercise;
+    Verdict verdict;
+    verdict.kind = Verdict::Kind::not_written;
+    return text(verdict, exercise, "mine.cpp", answer, kit::Terminal{});
+  };
+  CHECK(said(full + empty).starts_with("Line 5 is not written yet: the sum\nNot written yet: "));
+  CHECK(said(empty + full + empty).find("Line 8 is not written yet: the sum\n") != std::string::npos);
+  for (const std::string& answer : {empty, empty + empty, full})
+    CHECK(said(answer).starts_with("Not written yet: "));
+}
+
 TEST_CASE("what a program printed is shown cut, without escapes", "[grader]") {
   CHECK(for_terminal("a\tb\n\x1b[31mred\n", 10) == "a    b\n\\x1b[31mred\n");
   CHECK(for_terminal("1\n2\n3\n4", 2) == "1\n2\n… and 2 more lines\n");
