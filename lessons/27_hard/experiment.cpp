@@ -62,14 +62,14 @@ MethodResults train_five(double temperature, const kit::Options& options) {
   return {right[0], right[1], right[2], right[3], right[4]};
 }
 
-Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double most,
+Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double largest_added,
                     const kit::Options& options) {
   kit::Series without{"no baseline", {}, {}}, with{"baseline", {}, {}, kit::Mark::points};
   const double with_baseline = exact_variance(question, -question.expected);
   Raised right{five.no_baseline, five.baseline};
   fmt::print("  {:>16} {:>10} {:>14} {:>12}\n", "added to losses", "variance", "no baseline", "baseline");
   for (const double share : {0.0, 1.0 / 30, 0.1, 1.0 / 3, 1.0}) {
-    const double added = share * most, variance = exact_variance(question, added);
+    const double added = share * largest_added, variance = exact_variance(question, added);
     const bool at_an_end = share == 0 || share == 1;
     if (share > 0) right.no_baseline = train({"no baseline", Method::no_baseline, added}, options).right;
     if (share == 1) right.baseline = train({"baseline", Method::baseline, added}, options).right;

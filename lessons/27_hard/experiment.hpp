@@ -17,11 +17,11 @@ struct MethodResults {
 MethodResults train_five(double temperature, const kit::Options& options);
 
 struct Raised {
-  double no_baseline, baseline;  ///< right answers in %, with `most` added to every loss
+  double no_baseline, baseline;  ///< right answers in %, with `largest_added` added to every loss
 };
-/// Trains without a baseline for several added numbers up to `most`, and with a baseline for the largest.
+/// Trains without a baseline for several added numbers up to `largest_added`, and with a baseline for the largest.
 /// Prints the results, and draws raised.svg.
-Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double most,
+Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double largest_added,
                     const kit::Options& options);
 
 }  // namespace tapestry::lesson27

@@ -14,8 +14,11 @@
 // the loss jumps. So the derivative of the loss with respect to the scores is 0, except at the jumps, where it
 // does not exist.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "core/core.hpp"
 #include "lessons/27_hard/estimators.hpp"
@@ -58,8 +61,8 @@ constexpr DType f64 = DType::f64;
 //     variance                0.422                     0.188      (the mean of the squares, minus 0.375²)
 //
 // The mean of the estimates is right, but each individual estimate is far from it. The last column shows a
-// remedy: a number b, the *baseline*, is subtracted from the losses. The variance falls, and the mean stays the
-// same. This holds for every b, because the probabilities sum to 1 for every s:
+// remedy: a number b, the *baseline*, is subtracted from the losses. With b = 2.5, the variance falls. The mean
+// stays the same for every b, because the probabilities sum to 1 for every s:
 //
 //     Σ_a p_a · b ∂ln p_a/∂s_k = b Σ_a ∂p_a/∂s_k = b ∂1/∂s_k = 0
 //
@@ -71,8 +74,8 @@ constexpr DType f64 = DType::f64;
 /// Returns the surrogate loss of each row, (B), from scores (B, n), the drawn key of each row (B), the loss
 /// after the draw (B), and the baseline.
 Tensor reinforce(const Tensor& scores, const Indices& drawn, const Tensor& losses, double b) {
-  const Tensor one = one_hot(drawn, scores.size(-1), scores.dtype());
-  const Tensor log_p = sum(one * log_softmax(scores, -1), {-1});
+  const Tensor drawn_one_hot = one_hot(drawn, scores.size(-1), scores.dtype());
+  const Tensor log_p = sum(drawn_one_hot * log_softmax(scores, -1), {-1});
   return losses + (losses.detach() - b) * log_p;
 }
 
@@ -80,26 +83,31 @@ Tensor reinforce(const Tensor& scores, const Indices& drawn, const Tensor& losse
 // value: its gradient flows through the losses as usual. In the second term, the losses are only factors, so
 // detach() stops the gradient there.
 
-void pencil(kit::Report& report) {
-  const kit::Question larger = report.ask(
+void estimate_by_hand(kit::Report& report) {
+  const kit::Question larger_losses = report.ask(
       "both losses 10 larger",
       "Now let L = (11, 13), without a baseline. How do the mean and the variance of the estimate for s₁ change?",
       {"the mean grows, the variance stays the same", "the mean stays the same, the variance grows",
        "both stay the same"});
-  const Moments raw = of_two_cells(reinforce, {1, 3}, 0), cut = of_two_cells(reinforce, {1, 3}, 2.5);
-  kit::check_worked_example(
-      report, "single estimates",
-      {{raw.drawn[0], 0.75}, {raw.drawn[1], -0.75}, {cut.drawn[0], -1.125}, {cut.drawn[1], -0.125}});
-  kit::check_worked_example(
-      report, "means and variances",
-      {{raw.mean, -0.375}, {raw.variance, 0.422}, {cut.mean, -0.375}, {cut.variance, 0.188}});
-  const Moments moved = of_two_cells(reinforce, {11, 13}, 0);
-  report.figure("mean of the estimate with L = (11, 13)", moved.mean);
-  report.figure("variance of the estimate with L = (11, 13)", moved.variance);
+  const Moments raw = of_two_cells(reinforce, {1, 3}, 0);
+  const Moments with_baseline = of_two_cells(reinforce, {1, 3}, 2.5);
+  kit::check_worked_example(report, "single estimates",
+                            {{raw.drawn[0], 0.75},
+                             {raw.drawn[1], -0.75},
+                             {with_baseline.drawn[0], -1.125},
+                             {with_baseline.drawn[1], -0.125}});
+  kit::check_worked_example(report, "means and variances",
+                            {{raw.mean, -0.375},
+                             {raw.variance, 0.422},
+                             {with_baseline.mean, -0.375},
+                             {with_baseline.variance, 0.188}});
+  const Moments raised = of_two_cells(reinforce, {11, 13}, 0);
+  report.figure("mean of the estimate with L = (11, 13)", raised.mean);
+  report.figure("variance of the estimate with L = (11, 13)", raised.variance);
   report.answer(
-      larger, 'b', std::abs(moved.mean + 0.375) < 1e-9 && moved.variance > 50 * raw.variance,
+      larger_losses, 'b', std::abs(raised.mean + 0.375) < 1e-9 && raised.variance > 50 * raw.variance,
       "Adding 10 to all losses is the same as a baseline of −10: the mean of the estimate does not change, but "
-      "the single estimates move away from it.");
+      "each single estimate is farther from the mean.");
 }
 
 // ---- 2. Gumbel noise --------------------------------------------------------------------------------------
@@ -178,19 +186,19 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
   report.at_least("variance without a baseline ÷ with one", plain.variance / baseline.variance, 5);
   report.answer(
       colder, 'b', cold.errors < warm.errors && cold.variance > 5 * warm.variance,
-      "With a smaller τ, the weights are closer to a draw, so the bias is smaller. But where two noisy scores "
+      "With a smaller τ, the weights are closer to one-hot, so the bias is smaller. But where two noisy scores "
       "are nearly equal, the weights change more steeply, so the variance is larger.");
   const ReadsOthers reads = reads_other_cells(question, options.seed);
   report.answer(
       opened, 'b', !reads.reinforce && reads.straight_through,
       "Straight-through reads one cell in the forward pass. But in the backward pass it uses the gradient of "
       "a mixture, which depends on the values of all cells. If we change the symbol in a cell that was not "
-      "read, its gradient changes.");
+      "read, the straight-through gradient changes.");
 }
 
 // At seed 1, the table of estimates reads as follows. The error of the mean is the norm of its difference from
-// the gradient, divided by the norm of the gradient. The last column is the largest of the sixteen differences,
-// one for each score, in standard errors.
+// the gradient, divided by the norm of the gradient. The last column takes the sixteen scores one by one. It
+// shows the largest difference of the mean from the gradient, in standard errors.
 //
 //                                  variance error of the mean   in standard errors
 //     REINFORCE, no baseline          967.9             9.0 %                  1.7
@@ -219,7 +227,7 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
 MethodResults train_readers(double temperature, const kit::Options& options, kit::Report& report) {
   const MethodResults five = train_five(temperature, options);
   report.at_least("REINFORCE with a baseline: right answers", five.baseline, 95, "%");
-  report.at_least("Gumbel-softmax, the lower of both forms: right answers",
+  report.at_least("Gumbel-softmax, the worse of the two forms: right answers",
                   std::min(five.soft, five.straight_through), 95, "%");
   report.at_most("a cell at random: right answers", five.at_random, 20, "%");
   return five;
@@ -234,11 +242,11 @@ MethodResults train_readers(double temperature, const kit::Options& options, kit
 //     Gumbel-softmax, soft           100.0 %
 //     straight-through               100.0 %
 //
-// A random cell is the right one in 1 of 16 cases. In the others, its symbol is right in 1 of 10 cases. So a
-// reader of random cells should be right in about 1/16 + 15/16 · 1/10 of the cases, or one in six. The bias of
-// Gumbel-softmax, about 20 % of the gradient in section 3, does no harm here. The large variance of REINFORCE
-// without a baseline does. At other seeds, the numbers differ, but the last three methods always learn the
-// task.
+// A random cell is the right one in 1 of 16 cases. In the others, its symbol is right in 1 of 10 cases, because
+// here several cells can contain the same symbol. So a reader of random cells should be right in about
+// 1/16 + 15/16 · 1/10 = 5/32 of the cases. The bias of Gumbel-softmax, about 20 % of the gradient in section 3,
+// does no harm here. The large variance of REINFORCE without a baseline does. At other seeds, the numbers
+// differ, but the last three methods always learn the task.
 //
 // The picture glimpses.svg shows how the probabilities of the sixteen cells of one question change in training,
 // for each of the four trained methods. Each row is one moment of the training. At seed 1, the probability
@@ -251,20 +259,25 @@ MethodResults train_readers(double temperature, const kit::Options& options, kit
 // The mean of the estimates stays the same, because a number that is added to all losses acts as a baseline.
 // The steps of Adam do not become longer either, because Adam divides by the size of its gradients.
 
-void add_to_losses(double most, const SingleQuestion& question, const MethodResults& five,
+void add_to_losses(double largest_added, const SingleQuestion& question, const MethodResults& five,
                    const kit::Options& options, kit::Report& report) {
-  const kit::Question noisy = report.ask(
-      "every loss 30 larger",
-      "We add 30 to every loss and train without a baseline. How many answers are right at the end, compared "
-      "with training without the added 30?",
-      {"the same number, because the mean gradient is the same", "fewer than half of all answers",
-       "the same number, but after more steps"});
-  const Raised right = raise_losses(question, five, most, options);
+  std::optional<kit::Question> noisy;
+  if (largest_added >= 30)  // with a much smaller number, most answers may be right
+    noisy = report.ask(
+        fmt::format("every loss {:g} larger", largest_added),
+        fmt::format(
+            "We add {0:g} to every loss and train without a baseline. How many answers are right at the "
+            "end, compared with training without the added {0:g}?",
+            largest_added),
+        {"the same number, because the mean gradient is the same", "fewer than half of all answers",
+         "the same number, but after more steps"});
+  const Raised right = raise_losses(question, five, largest_added, options);
   report.at_least("with a baseline: right answers", right.baseline, 95, "%");
-  report.answer(
-      noisy, 'b', right.no_baseline <= 45,
-      "The mean of the estimates is right, but their noise is much larger than the signal, so the steps lead "
-      "nowhere. A baseline removes the added number, whatever its size.");
+  if (noisy)
+    report.answer(
+        *noisy, 'b', right.no_baseline <= 45,
+        "The mean of the estimates is right, but their noise is much larger than the signal, so the parameters "
+        "move almost at random. A baseline removes the added number, whatever its size.");
 }
 
 // At seed 1, the variance and the percentages of right answers depend on the added number as follows:
@@ -292,7 +305,7 @@ void add_to_losses(double most, const SingleQuestion& question, const MethodResu
 void lesson(double temperature, double added, const kit::Options& options, kit::Report& report) {
   const SingleQuestion question = single_question(options.seed);
   report.section("The REINFORCE estimate by hand");
-  pencil(report);
+  estimate_by_hand(report);
   report.section("Gumbel noise");
   check_draws(options.seed, report);
   report.section("Bias and variance of the estimates");
@@ -310,7 +323,7 @@ int main(int argc, char** argv) {
   program.steps(1000, 10);
   double temperature = 1, added = 30;
   program.add("--temperature", temperature, "Temperature τ of Gumbel-softmax in training", 0.01, 100);
-  program.add("--added", added, "Number that section 5 adds to every loss", 0.1, 10'000);
+  program.add("--added", added, "Largest number that section 5 adds to every loss", 0.1, 10'000);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     lesson(temperature, added, options, report);
   });
