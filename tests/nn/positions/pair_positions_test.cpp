@@ -72,3 +72,19 @@ TEST_CASE("heads are counted where query or keys have fewer axes than the other"
       CHECK_THROWS_WITH(other(few, many, many), ContainsSubstring(fmt::format("with {};", heads)));
     }
 }
+
+TEST_CASE("a list of positions is applied run by run, and must have one position for each token") {
+  const Tensor x = normal({2, 5, 3}, 1);
+  std::vector<Size> firsts;
+  const auto note = [&](const Tensor& part, Size first) {
+    firsts.push_back(first);
+    return part;
+  };
+  CHECK(apart(TokenPositions({4, 5, 5, 6, 2}).apply(x, note), x) == 0);
+  CHECK(firsts == std::vector<Size>{4, 5, 2});
+  for (const std::vector<Size>& list : {std::vector<Size>{4, 5, 5}, {0, 1, 2, 3, 4, 5}})
+    CHECK_THROWS_WITH(TokenPositions(list).apply(x, note),
+                      fmt::format("[positions] x must be (…, time, width) with one token for each of the {} "
+                                  "positions, got {}",
+                                  list.size(), describe(x)));
+}
