@@ -11,8 +11,8 @@ namespace tapestry {
 
 namespace {
 
-/// Returns the options with every 0 replaced by its default.
-MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
+/// Checks the options, replaces each 0 that has a default by this default, and sets the pair_shape of the attention.
+MultiHeadOptions with_defaults(MultiHeadOptions options, const std::string& name) {
   if (options.width < 1 || options.heads < 1)
     fail("[multi_head{}] width and heads must be at least 1, got {} and {}", name, options.width,
          options.heads);
@@ -33,25 +33,27 @@ MultiHeadOptions complete(MultiHeadOptions options, const std::string& name) {
   return options;
 }
 
-/// (B, T, heads · d) → (B, heads, T, d); for groups of more than one (B, groups, heads / groups, T, d).
-/// A view.
-Tensor part(const Tensor& x, Size groups, Size per_group) {
+/// (B, T, groups · per_group · d) → (B, groups, T, d) if per_group is 1, and (B, groups, per_group, T, d) otherwise.
+/// A view, because x is the dense result of a projection.
+Tensor split_heads(const Tensor& x, Size groups, Size per_group) {
   const Size width = x.size(2) / (groups * per_group);
   if (per_group == 1) return transpose(reshape(x, {x.size(0), x.size(1), groups, width}), 1, 2);
   return permute(reshape(x, {x.size(0), x.size(1), groups, per_group, width}), {0, 2, 3, 1, 4});
 }
 
-/// Inverse of part(): (B, heads…, T, d) → (B, T, heads · d). A view of the result of attention.
-Tensor join(const Tensor& x) {
+/// Inverse of split_heads(): (B, heads…, T, d) → (B, T, heads · d). A view if the heads are interleaved in memory, as
+/// matmul() returns them. Otherwise a copy, for example after zero_masked() has cleared the rows of queries that see no
+/// key.
+Tensor merge_heads(const Tensor& x) {
   const bool grouped = x.rank() == 5;
   const Tensor by_time = grouped ? permute(x, {0, 3, 1, 2, 4}) : transpose(x, 1, 2);
   const Size heads = x.size(1) * (grouped ? x.size(2) : 1);
   return reshape(by_time, {x.size(0), x.size(-2), heads * x.size(-1)});
 }
 
-/// Returns x (B, T, width) with 0 in the rows that no query of any head may see. mask (B or 1, heads…, Tq,
-/// Tk)
-Tensor keep_live(const Mask& mask, const Tensor& x) {
+/// Returns x (B, T, width) with zeros in the rows that no query of any head may see. The mask is (Tq, T) or
+/// (B or 1, heads…, Tq, T).
+Tensor zero_unseen_rows(const Mask& mask, const Tensor& x) {
   if (!mask.defined()) return x;
   Dims by_head{x.size(0)};
   while (by_head.rank() < mask.rank() - 2) by_head.push_back(1);
@@ -78,7 +80,7 @@ void check_input(const Module& layer, const Tensor& x, Size width, const char* w
 
 MultiHeadAttention::MultiHeadAttention(Parent parent, const MultiHeadOptions& options)
     : Module(std::move(parent)),
-      options_(complete(options, in_quotes())),
+      options_(with_defaults(options, in_quotes())),
       query{{*this, "query"}, options_.width, options_.heads * options_.head_width, options_.bias},
       key{{*this, "key"}, options_.key_width, options_.key_heads * options_.head_width, options_.bias},
       value{{*this, "value"},
@@ -120,26 +122,28 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
          describe(keys), describe(values));
   const Size groups = options_.key_heads, per_group = options_.heads / groups;
   const Mask pairs = with_head_axes(mask);
-  const Tensor live = keep_live(pairs, keys);
+  const Tensor visible_input = zero_unseen_rows(pairs, keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
-  Tensor for_keys = part(key(live), groups, 1);
-  if (key_norm) for_keys = (*key_norm)(for_keys);
-  Tensor for_values = part(value(one_sequence ? live : keep_live(pairs, values)), groups, 1);
+  Tensor key_heads = split_heads(key(visible_input), groups, 1);
+  if (key_norm) key_heads = (*key_norm)(key_heads);
+  Tensor value_heads =
+      split_heads(value(one_sequence ? visible_input : zero_unseen_rows(pairs, values)), groups, 1);
   if (per_group > 1) {
-    for_keys = unsqueeze(for_keys, 2);
-    for_values = unsqueeze(for_values, 2);
+    key_heads = unsqueeze(key_heads, 2);
+    value_heads = unsqueeze(value_heads, 2);
   }
-  PreparedKV memory = attention.prepare_kept(for_keys, for_values, pairs, positions);
-  memory.data = attention.data_of(live);
+  PreparedKV memory = attention.prepare_kept(key_heads, value_heads, pairs, positions);
+  memory.data =
+      attention.data_of(visible_input);  // numbers of each token for a score_mod, such as forget gates
   return memory;
 }
 
 PreparedKV MultiHeadAttention::with_mask(const PreparedKV& memory, const Mask& mask) const {
   if (!mask.defined()) return {memory.keys, memory.values, {}, {}, memory.data};
   const Mask pairs = with_head_axes(mask);
-  const Mask live = live_keys_of(pairs, memory.keys.shape());
-  return {zero_masked(live, memory.keys), zero_masked(live, memory.values), pairs, live_queries_of(pairs),
-          memory.data};
+  const Mask visible_keys = live_keys_of(pairs, memory.keys.shape());
+  return {zero_masked(visible_keys, memory.keys), zero_masked(visible_keys, memory.values), pairs,
+          live_queries_of(pairs), memory.data};
 }
 
 PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
@@ -152,37 +156,38 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
   return prepare(keys, values, lengths.mask(keys.size(1)));
 }
 
-Tensor MultiHeadAttention::by_heads(const Tensor& queries, const PreparedKV& memory) const {
+Tensor MultiHeadAttention::query_heads(const Tensor& queries, const PreparedKV& memory) const {
   check_input(*this, queries, options_.width, "queries");
   const Size batch = memory.keys.size(0);
   if (queries.size(0) != batch && queries.size(0) != 1 && batch != 1)
     fail(
-        "[multi_head{}] queries must have the batch size of the memory, or one of them 1, got {} and batch size {}",
+        "[multi_head{}] queries and prepared keys must have the same batch size, or one of them must have batch size 1, "
+        "got queries {} and keys with batch size {}",
         in_quotes(), describe(queries), batch);
-  const Tensor heads = part(query(queries), options_.key_heads, options_.heads / options_.key_heads);
+  const Tensor heads = split_heads(query(queries), options_.key_heads, options_.heads / options_.key_heads);
   return query_norm ? (*query_norm)(heads) : heads;
 }
 
-Tensor MultiHeadAttention::joined(const Tensor& heads, const Tensor& queries) const {
-  const Tensor contexts = join(heads);
+Tensor MultiHeadAttention::project_output(const Tensor& heads, const Tensor& queries) const {
+  const Tensor contexts = merge_heads(heads);
   return output(gate ? contexts * sigmoid((*gate)(queries)) : contexts);
 }
 
 Tensor MultiHeadAttention::context(const Tensor& queries, const PreparedKV& memory,
                                    const TokenPositions& positions) const {
   ScoreState state = state_at(positions);
-  return joined(attention.context(by_heads(queries, memory), memory, state), queries);
+  return project_output(attention.context(query_heads(queries, memory), memory, state), queries);
 }
 
 AttentionOutput MultiHeadAttention::operator()(const Tensor& queries, const PreparedKV& memory,
                                                const TokenPositions& positions) const {
   ScoreState state = state_at(positions);
-  AttentionOutput looked = attention(by_heads(queries, memory), memory, state);
-  looked.context = joined(looked.context, queries);
-  if (looked.weights.rank() == 5)
-    looked.weights = reshape(
-        looked.weights, {looked.weights.size(0), options_.heads, queries.size(1), looked.weights.size(-1)});
-  return looked;
+  AttentionOutput result = attention(query_heads(queries, memory), memory, state);
+  result.context = project_output(result.context, queries);
+  if (result.weights.rank() == 5)  // (B, groups, heads / groups, Tq, Tk) → (B, heads, Tq, Tk)
+    result.weights = reshape(
+        result.weights, {result.weights.size(0), options_.heads, queries.size(1), result.weights.size(-1)});
+  return result;
 }
 
 }  // namespace tapestry

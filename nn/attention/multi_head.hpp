@@ -37,8 +37,10 @@ struct MultiHeadOptions {
   AttentionOptions attend = {};
 };
 
-/// head_i = attend(Q W_i^Q, K W_i^K, V W_i^V), result = concat(heads) W^O, with a gate and QK-norm if wanted. The heads are strided views of one
-/// product each; splitting and joining them copies nothing.
+/// head_i = attend(Q W_i^Q, K W_i^K, V W_i^V), result = concat(heads) W^O, with a gate and QK-norm if the options set
+/// them. One product projects all heads, and the heads are strided views of it, so splitting them copies nothing.
+/// Concatenating the results copies them only if they are not interleaved in memory, for example after a mask that
+/// hides all keys from a query.
 class MultiHeadAttention : public Module {
  public:
   MultiHeadAttention(Parent parent, const MultiHeadOptions& options);
@@ -76,13 +78,14 @@ class MultiHeadAttention : public Module {
   const MultiHeadOptions& options() const { return options_; }
 
  private:
-  /// Returns the queries of each head, (B, heads…, Tq, d). Throws if their batch size does not fit the
-  /// memory's.
-  Tensor by_heads(const Tensor& queries, const PreparedKV& memory) const;
+  /// Returns the projected queries of each head, (B, heads…, Tq, d), after query_norm. Throws if the batch sizes of
+  /// queries and memory differ and neither is 1.
+  Tensor query_heads(const Tensor& queries, const PreparedKV& memory) const;
   /// Returns the mask with the axes of the heads, grouped as the keys are.
   Mask with_head_axes(const Mask& mask) const;
-  /// Returns concat(heads) W^O of the heads' results (B, heads…, Tq, d_v), gated by the queries' input.
-  Tensor joined(const Tensor& heads, const Tensor& queries) const;
+  /// Returns concat(heads) W^O, (B, Tq, width), of the heads' results (B, heads…, Tq, d_v). Applies the gate, which is
+  /// computed from the input of the queries, before W^O.
+  Tensor project_output(const Tensor& heads, const Tensor& queries) const;
 
   MultiHeadOptions options_;  // declared before the layers, which are built from it
 

@@ -44,7 +44,8 @@ TEST_CASE("heads want one batch of queries and keys, or one row for all") {
     const Tensor x = random_normal({3, 2, 8}, 1, DType::f64), first = slice(x, 0, 0, 1),
                  two = slice(x, 0, 0, 2);
     const auto told = ContainsSubstring(
-        "must have the batch size of the memory, or one of them 1, got (2,2,8) and batch size 3");
+        "queries and prepared keys must have the same batch size, or one of them must have batch size 1, got queries "
+        "(2,2,8) and keys with batch size 3");
     CHECK_THROWS_WITH(layer(two, layer.prepare(x, x)), told);
     CHECK_THROWS_WITH(layer.context(two, layer.prepare(x, x)), told);
     for (const auto& [queries, keys] : {std::pair{first, x}, std::pair{x, first}}) {
