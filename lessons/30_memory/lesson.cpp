@@ -229,10 +229,10 @@ void capacity(const kit::Options& options, kit::Report& report) {
       "We write 32 pairs with d = 32. Compared with the sum rule, how many reads are right with the delta rule?",
       {"more reads than with the sum rule, because the correction removes the noise",
        "fewer reads than with the sum rule", "as many reads as with the sum rule"});
-  const Capacity at_32 = measure_capacity(options, report);
-  report.check_quoted("mean squared norm of the noise, 32 pairs, d = 32", at_32.noise, 0.97, 0.05);
+  const RecallResult at_32 = measure_capacity(options, report);
+  report.check_quoted("mean squared norm of the noise, 32 pairs, d = 32", at_32.sum_rule_error, 0.97, 0.05);
   report.answer(
-      repairs, 'b', at_32.delta + 5 < at_32.sum,
+      repairs, 'b', at_32.delta_rule_accuracy + 5 < at_32.sum_rule_accuracy,
       "A write of the delta rule replaces what a read at its key returns. It also removes parts of the older "
       "pairs whose keys are not orthogonal to this key. So the oldest pairs fade.");
 }

@@ -1,4 +1,4 @@
-// Measures how many pairs can be read back from a matrix.
+// Measures how many key-value pairs a memory matrix can store.
 #include "lessons/30_memory/recall.hpp"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes)); }
 constexpr std::array kShares = {0.125, 0.25, 0.5, 1.0, 2.0, 4.0};  // pairs ÷ d
 constexpr std::size_t kQuarter = 1, kAsMany = 3, kFourfold = 5;
 
-Size rows_of(const kit::Options& options) { return options.smoke ? 4 : 200; }
+Size batch_of(const kit::Options& options) { return options.smoke ? 4 : 200; }
 
 double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -27,13 +27,13 @@ double mean_of(const std::vector<double>& values) {
 
 }  // namespace
 
-Pairs draw_pairs(Size rows, Size pairs, Size width, std::uint64_t seed) {
+Pairs draw_pairs(Size batch, Size pairs, Size width, std::uint64_t seed) {
   kit::Random random(seed);
-  std::vector<std::int64_t> which;
-  for (Size i = 0; i < rows * pairs; ++i) which.push_back(random.below(kCodes));
-  const Indices ids(which, {rows, pairs});
+  std::vector<std::int64_t> code_ids;
+  for (Size i = 0; i < batch * pairs; ++i) code_ids.push_back(random.below(kCodes));
+  const Indices ids(code_ids, {batch, pairs});
   const Tensor codes = unit(random_normal({kCodes, kCodeWidth}, 2 * seed));
-  return {unit(random_normal({rows, pairs, width}, 2 * seed + 1)), embedding(codes, ids), ids, codes};
+  return {unit(random_normal({batch, pairs, width}, 2 * seed + 1)), embedding(codes, ids), ids, codes};
 }
 
 Tensor read_back(const Pairs& pairs, WriteRule rule) {
@@ -45,12 +45,12 @@ Tensor read_by_softmax(const Pairs& pairs) {
   return matmul(softmax(kSharp * matmul(pairs.keys, transpose(pairs.keys)), -1), pairs.values);
 }
 
-std::vector<double> right_by_place(const Pairs& pairs, const Tensor& read) {
+std::vector<double> accuracy_by_position(const Pairs& pairs, const Tensor& read) {
   const Indices nearest = argmax(matmul(read, transpose(pairs.codes)));
-  const auto said = nearest.to_vector(), wanted = pairs.which.to_vector();
-  const auto places = static_cast<std::size_t>(pairs.which.shape()[1]);
+  const auto said = nearest.to_vector(), wanted = pairs.code_ids.to_vector();
+  const auto places = static_cast<std::size_t>(pairs.code_ids.shape()[1]);
   std::vector<double> right(places);
-  const double share = 100 / static_cast<double>(pairs.which.shape()[0]);
+  const double share = 100 / static_cast<double>(pairs.code_ids.shape()[0]);
   for (std::size_t i = 0; i < said.size(); ++i) right[i % places] += said[i] == wanted[i] ? share : 0;
   return right;
 }
@@ -66,8 +66,8 @@ std::vector<double> curve(const std::string& name, Size width, const Read& read,
   fmt::print("  {:<28}", name);
   for (const double share : kShares) {
     const Size pairs = std::llround(share * static_cast<double>(width));
-    const Pairs drawn = draw_pairs(rows_of(options), pairs, width, options.seed);
-    right.push_back(mean_of(right_by_place(drawn, read(drawn))));
+    const Pairs drawn = draw_pairs(batch_of(options), pairs, width, options.seed);
+    right.push_back(mean_of(accuracy_by_position(drawn, read(drawn))));
     fmt::print("  {:>6.1f}", right.back());
   }
   fmt::print("\n");
@@ -75,12 +75,12 @@ std::vector<double> curve(const std::string& name, Size width, const Read& read,
 }
 
 void judge_ages(const kit::Options& options, kit::Report& report) {
-  const Pairs drawn = draw_pairs(5 * rows_of(options), kKeyWidth, kKeyWidth, options.seed);
+  const Pairs drawn = draw_pairs(5 * batch_of(options), kKeyWidth, kKeyWidth, options.seed);
   kit::Chart chart{"32 pairs in a matrix of 32 rows", "pairs written afterwards", "right reads in %"};
   std::vector<double> since(kKeyWidth);
   std::iota(since.begin(), since.end(), 0);
   const auto of = [&](const char* name, WriteRule rule) {
-    std::vector<double> right = right_by_place(drawn, read_back(drawn, rule));
+    std::vector<double> right = accuracy_by_position(drawn, read_back(drawn, rule));
     std::reverse(right.begin(), right.end());  // newest pair first
     chart.series.push_back({name, since, right});
     return std::array{mean_of({right.begin(), right.begin() + 8}), mean_of({right.end() - 8, right.end()})};
@@ -96,7 +96,7 @@ void judge_ages(const kit::Options& options, kit::Report& report) {
 
 }  // namespace
 
-Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
+RecallResult measure_capacity(const kit::Options& options, kit::Report& report) {
   kit::Chart chart{"Right reads from a matrix of d rows", "pairs written ÷ d", "right reads in %"};
   chart.x_scale = kit::Scale::log;
   fmt::print("  right reads in %  pairs ÷ d:");
@@ -109,15 +109,15 @@ Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
   };
   const Read by_sum = [](const Pairs& pairs) { return read_back(pairs, WriteRule::sum); };
   const Read by_delta = [](const Pairs& pairs) { return read_back(pairs, WriteRule::delta); };
-  Capacity at_32;
+  RecallResult at_32;
   // Lowest accuracy over the three d at d ÷ 4 pairs; highest over the three d at 4 d pairs.
   double quarter = 100, fourfold = 0;
   for (const Size width : {16, 32, 64}) {
     const std::vector<double> right = add(fmt::format("sum rule, d = {}", width), width, by_sum);
     quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFourfold]);
-    if (width == kKeyWidth) at_32.sum = right[kAsMany];
+    if (width == kKeyWidth) at_32.sum_rule_accuracy = right[kAsMany];
   }
-  at_32.delta = add("delta rule, d = 32", kKeyWidth, by_delta)[kAsMany];
+  at_32.delta_rule_accuracy = add("delta rule, d = 32", kKeyWidth, by_delta)[kAsMany];
   const double softmax = add("softmax, d = 32", kKeyWidth, read_by_softmax)[kFourfold];
   kit::show(chart, options.out / "capacity.svg");
   report.at_least("sum rule, d ÷ 4 pairs, every d: accuracy", quarter, 99, "%");
@@ -126,7 +126,7 @@ Capacity measure_capacity(const kit::Options& options, kit::Report& report) {
   judge_ages(options, report);
   const Pairs drawn = draw_pairs(200, kKeyWidth, kKeyWidth, options.seed);
   const Tensor off = by_sum(drawn) - drawn.values;
-  at_32.noise = mean(sum(off * off, {-1})).item();
+  at_32.sum_rule_error = mean(sum(off * off, {-1})).item();
   return at_32;
 }
 

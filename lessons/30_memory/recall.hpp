@@ -1,5 +1,5 @@
-// Measures how many pairs can be read back from a matrix. The keys are random, the values are random codes, and no
-// model is trained.
+// Measures how many key-value pairs a memory matrix can store, so that a read with a key still finds the value of this
+// key. Keys and values are random vectors. No model is trained.
 #pragma once
 
 #include <array>
@@ -12,32 +12,38 @@
 
 namespace tapestry::lesson30 {
 
-/// Pairs of random unit keys (B, P, d) and values (B, P, e). Each value is one of kCodes random unit vectors, the
-/// codes.
-struct Pairs {
-  Tensor keys, values;
-  Indices which;  // (B, P): the code of each pair
-  Tensor codes;   // (kCodes, e)
-};
-inline constexpr Size kCodes = 64, kCodeWidth = 64;
-Pairs draw_pairs(Size rows, Size pairs, Size width, std::uint64_t seed);
+inline constexpr Size kCodes = 64;      ///< number of different values, the *codes*
+inline constexpr Size kCodeWidth = 64;  ///< e: width of a value
 
-/// Writes all pairs to a matrix with a rule, then reads at each key. Returns (B, P, e).
+/// P pairs of a key and a value in each of B independent memories. Each value is one of kCodes random unit vectors.
+struct Pairs {
+  Tensor keys;       ///< (B, P, d): random unit vectors
+  Tensor values;     ///< (B, P, e)
+  Indices code_ids;  ///< (B, P): the index of each value in `codes`
+  Tensor codes;      ///< (kCodes, e)
+};
+/// Draws pairs for B = `batch`, P = `pairs` and d = `width`.
+Pairs draw_pairs(Size batch, Size pairs, Size width, std::uint64_t seed);
+
+/// Writes the pairs of each memory to a matrix (d, e) with the sum rule or the delta rule. Then multiplies each key by
+/// the matrix of its memory. Returns the reads (B, P, e).
 Tensor read_back(const Pairs& pairs, WriteRule rule);
-/// Reads at each key by softmax attention over all pairs. Returns (B, P, e).
+/// Reads with each key by softmax attention over all pairs. The scores are multiplied by 40, so that the largest weight
+/// is nearly 1. Returns the reads (B, P, e).
 Tensor read_by_softmax(const Pairs& pairs);
-/// Returns, for each pair of a row in the order of writing, the percentage of reads whose nearest code is the right
-/// one.
-std::vector<double> right_by_place(const Pairs& pairs, const Tensor& read);
+/// Returns, for each position in the order of writing, the percentage of memories whose read is nearest to the right
+/// code.
+std::vector<double> accuracy_by_position(const Pairs& pairs, const Tensor& read);
 
 /// Results of measure_capacity() for 32 pairs and d = 32.
-struct Capacity {
-  double sum = 0, delta = 0;  ///< percentage of right reads
-  double noise = 0;  ///< mean squared norm of the difference between a read with the sum rule and the value
+struct RecallResult {
+  double sum_rule_accuracy = 0, delta_rule_accuracy = 0;  ///< percentages of right reads
+  double sum_rule_error = 0;  ///< mean of ‖read − value‖² with the sum rule
 };
-/// Measures the percentage of right reads for several numbers of pairs: with the sum rule for d = 16, 32 and 64, and
-/// with the delta rule and softmax for d = 32. For 32 pairs and d = 32, it also measures how this percentage depends
-/// on the age of a pair, the number of pairs written after it. Judges the results and draws capacity.svg and age.svg.
-Capacity measure_capacity(const kit::Options& options, kit::Report& report);
+/// Measures the percentage of right reads for several numbers of pairs. The sum rule is measured for d = 16, 32 and 64;
+/// the delta rule and softmax are measured for d = 32. For 32 pairs and d = 32, measures also how the percentage
+/// depends on the age of a pair, which is the number of pairs written after it. Checks the results and draws
+/// capacity.svg and age.svg.
+RecallResult measure_capacity(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson30

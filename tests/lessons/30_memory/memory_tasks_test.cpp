@@ -61,10 +61,10 @@ TEST_CASE("lesson 30's texts ask for the last symbols, and for nothing of what w
 
 TEST_CASE("lesson 30 counts what came back by the place at which it was written") {
   const Pairs pairs = draw_pairs(10, 4, 8, 1);
-  const std::vector<double> all = right_by_place(pairs, pairs.values);
+  const std::vector<double> all = accuracy_by_position(pairs, pairs.values);
   CHECK(all == std::vector<double>(4, 100.0));
   const Tensor off = concat({slice(pairs.values, 1, 0, 2), -slice(pairs.values, 1, 2, 4)}, 1);
-  CHECK(right_by_place(pairs, off) == std::vector<double>{100, 100, 0, 0});
+  CHECK(accuracy_by_position(pairs, off) == std::vector<double>{100, 100, 0, 0});
   // The newest pair of the delta rule reads exactly; the only pair of a sum does.
   const Tensor newest = slice(read_back(pairs, WriteRule::delta) - pairs.values, 1, 3, 4);
   CHECK(max(abs(newest)).item() < 1e-5);
