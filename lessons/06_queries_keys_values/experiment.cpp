@@ -1,4 +1,4 @@
-// The experiment of lesson 06, retrieval under an unknown rotation: the task, the model and three training runs.
+// The experiment of lesson 06: the task, the model and three training runs.
 //
 // Sixteen keys are vectors of eight numbers in random directions. Each key has one of ten symbols. The query for key k
 // is R k, where the rotation R is the same in all examples. A value is the code of a symbol: one of ten fixed vectors.
@@ -124,7 +124,8 @@ Outcomes train_three(const kit::Options& options) {
   fmt::print(
       "  learned              right answers            how often the largest weight is on the right key\n");
   const auto row = [](Projected projected, const Outcome& outcome) {
-    fmt::print("  {:<18} {:>13.1f} % {:>57.1f} %\n", name_of(projected), outcome.answers, outcome.keys);
+    fmt::print("  {:<18} {:>13.1f} % {:>57.1f} %\n", name_of(projected), outcome.answer_accuracy,
+               outcome.key_accuracy);
   };
   row(Projected::nothing, outcomes.nothing);
   row(Projected::queries, outcomes.queries);
@@ -132,7 +133,7 @@ Outcomes train_three(const kit::Options& options) {
   return outcomes;
 }
 
-double cosine(const Tensor& a, const Tensor& b) {
+double cosine_similarity(const Tensor& a, const Tensor& b) {
   return sum(a * b).item() / std::sqrt(sum(a * a).item() * sum(b * b).item());
 }
 
@@ -156,7 +157,7 @@ void draw_je_t_aime(const Tensor& weights, const kit::Options& options) {
   kit::show(map, options.out / "je_t_aime.svg");
 }
 
-void draw(const Tensor& product, const Tensor& rotation, const kit::Options& options) {
+void draw_matrices(const Tensor& product, const Tensor& rotation, const kit::Options& options) {
   kit::Heatmap map{"Left: the learned W_Qᵀ W_K, scaled. Right: the hidden rotation R"};
   const Tensor scaled = product * (std::sqrt(double{kWidth}) / std::sqrt(sum(product * product).item()));
   for (Size j = 0; j < 2 * kWidth + 1; ++j)

@@ -187,13 +187,14 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "The second model has no W_K. Does it name the right symbol clearly less often than the third?",
       {"yes, because queries and keys must both be rotated", "no, because W_Q alone can undo R"});
   const auto [only_w_v, w_q_and_w_v, all] = train_three(options);
-  report.at_least("right answers with all three", all.answers, 99, "%");
+  report.at_least("right answers with all three", all.answer_accuracy, 99, "%");
   report.answer(
-      without, 'c', only_w_v.answers > 12 && only_w_v.answers < 30 && only_w_v.keys < 20,
+      without, 'c',
+      only_w_v.answer_accuracy > 12 && only_w_v.answer_accuracy < 30 && only_w_v.key_accuracy < 20,
       "The first model mixes all sixteen values, and the mixture shows which symbol is the most frequent among "
       "them. The query's key is drawn at random, so the symbol that most keys share is the likeliest answer.");
   report.answer(
-      one, 'b', w_q_and_w_v.answers >= 99,
+      one, 'b', w_q_and_w_v.answer_accuracy >= 99,
       "Attention layers still have W_K: two matrices can project queries and keys to a smaller width d than their "
       "own.");
 
@@ -203,7 +204,8 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   const Tensor rotation = hidden_rotation(options.seed), product = matmul(transpose(all.w_q), all.w_k);
   const kit::Question where = report.ask("where R went", "Which matrix is similar to R after training?",
                                          {"W_Q", "W_K", "W_Qᵀ W_K, but neither of the two alone"});
-  const double q = cosine(all.w_q, rotation), k = cosine(all.w_k, rotation), both = cosine(product, rotation);
+  const double q = cosine_similarity(all.w_q, rotation), k = cosine_similarity(all.w_k, rotation);
+  const double both = cosine_similarity(product, rotation);
   fmt::print("  cosine similarity with R: W_Q {:.2f}, W_K {:.2f}, W_Qᵀ W_K {:.3f}\n", q, k, both);
   report.answer(
       where, 'c', both >= 0.95 && q < 0.8 && k < 0.8,
@@ -214,7 +216,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
   // A score depends on the two matrices only through their product: (W_Q q) · (W_K k_j) = qᵀ (W_Qᵀ W_K) k_j. Suppose
   // that the product is R, and that q = R k. Then the score of key j is (R k) · (R k_j). A rotation changes no dot
   // product, so this score is k · k_j. All keys have the same norm, so k itself has the largest score.
-  draw(product, rotation, options);
+  draw_matrices(product, rotation, options);
 }
 
 // At seed 1, the three models reach:
