@@ -13,16 +13,16 @@
 
 /// Shifts each row one position to the right: 0, x_0, x_1, … The last number is dropped.
 Tensor delayed(const Tensor& x) {
-  const Tensor nothing = zeros({x.size(0), 1}, x.dtype());
-  return concat({nothing, slice(x, 1, 0, x.size(1) - 1)}, 1);
+  const Tensor zero_column = zeros({x.size(0), 1}, x.dtype());
+  return concat({zero_column, slice(x, 1, 0, x.size(1) - 1)}, 1);
 }
 
 Tensor rule_of_x(const Tensor& k, const Tensor& dy) {
   //[ fix this rule
   //: return dy + k * delayed(dy);
-  const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
-  const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), nothing}, 1);  // dy shifted to the left
-  return dy + k * next;                                                   // x_t is part of y_t and of y_{t+1}
+  const Tensor zero_column = zeros({dy.size(0), 1}, dy.dtype());
+  const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), zero_column}, 1);  // dy shifted to the left
+  return dy + k * next;  // x_t is part of y_t and of y_{t+1}
   //]
 }
 
@@ -34,9 +34,9 @@ Tensor echo(const Tensor& x, const Tensor& k) {
                     wrt(k, [x](const Tensor& dy) { return rule_of_k(x, dy); }));
 }
 
-// start: gradcheck of echo: FAILED. The gradient of k is right. The gradient of x is wrong for every element. With k =
-//   10 and dy = (1, 2, 3), the rule returns (1, 12, 23), but central differences return (21, 32, 3). Write down the
-//   formulas of y_0, y_1 and y_2. Which of these formulas contain x_0?
+// start: gradcheck of echo: FAILED. The gradient with respect to k is right. The gradient with respect to x is wrong in
+//   every element. With k = 10 and dy = (1, 2, 3), the rule returns (1, 12, 23), but central differences return
+//   (21, 32, 3). Write down the formulas of y_0, y_1 and y_2. Which of these formulas contain x_0?
 //
 // hint: Which of y_0, y_1 and y_2 change when x_0 changes? Which of them change when x_1 changes?
 // hint: The formula of y_t contains x_t with the factor 1, and the formula of y_{____} contains x_t with the factor k.
@@ -45,11 +45,11 @@ Tensor echo(const Tensor& x, const Tensor& k) {
 //   and concat as in delayed(), but drop the first number and append the 0 at the end.
 //
 // wrong: You rotate dy, so its first number reappears at the end. No later y depends on the last x, so append a 0.
-// - const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
-// + const Tensor nothing = slice(dy, 1, 0, 1);
+// - const Tensor zero_column = zeros({dy.size(0), 1}, dy.dtype());
+// + const Tensor zero_column = slice(dy, 1, 0, 1);
 // wrong: You use the last dy twice. No y comes after the last one, so append a 0.
-// - const Tensor nothing = zeros({dy.size(0), 1}, dy.dtype());
-// + const Tensor nothing = slice(dy, 1, dy.size(1) - 1, dy.size(1));
+// - const Tensor zero_column = zeros({dy.size(0), 1}, dy.dtype());
+// + const Tensor zero_column = slice(dy, 1, dy.size(1) - 1, dy.size(1));
 // wrong: The sign was right, because raising x_0 by 1 raises y_1 by k. The mistake is the direction of the shift.
 // - return dy + k * next;
 // + return dy - k * delayed(dy);
@@ -66,7 +66,7 @@ Tensor echo(const Tensor& x, const Tensor& k) {
 // - return dy + k * next;
 // + return dy + k * next + k * delayed(dy);
 // wrong: You reverse the row. A shift moves the numbers by one position and keeps their order.
-// - const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), nothing}, 1);
+// - const Tensor next = concat({slice(dy, 1, 1, dy.size(1)), zero_column}, 1);
 // + const Tensor next = flip(delayed(dy), 1);
 
 //= judge
@@ -74,7 +74,7 @@ Tensor echo(const Tensor& x, const Tensor& k) {
 
 namespace {
 
-/// Returns ∂/∂x_t of Σ dy_s (x_s + k x_{s−1}), summed over all pairs (t, s) in loops.
+/// Returns the derivative of Σ_s dy_s (x_s + k x_{s−1}) with respect to x_t, for each t. A loop over s adds the terms.
 Tensor by_pairs(double k, const Tensor& dy) {
   const Size batch = dy.size(0), length = dy.size(1);
   std::vector<double> gradient;
@@ -98,7 +98,7 @@ void judge(Judge& judge) {
     const Tensor dy = tensor({{1, 2, 3}}, DType::f64);
     judge.same(rule_of_x(scalar(10, DType::f64), dy), by_pairs(10, dy), "the gradient of x");
   });
-  judge.claim("passes gradcheck for rows of any length", [&] {
+  judge.claim("passes gradcheck for rows of different lengths", [&] {
     judge.each_size({{"B", 1, 3}, {"T", 1, 6}}, [&](const Sizes& n) {
       GradcheckOptions options;
       options.expect_zero = n[1] == 1;  // a row of one number has no echo, so k has no effect

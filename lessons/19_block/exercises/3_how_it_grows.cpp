@@ -1,7 +1,7 @@
 // 19.3 how_it_grows: Predict the variance after eight sublayers
 // predict, 10 minutes
 //
-// The input x has mean 0 and variance 1 over the numbers of each token. Eight sublayers follow. Each sublayer
+// The input x has mean 0 and variance 1 over the features of each token. Eight sublayers follow. Each sublayer
 // multiplies its input by a random matrix that preserves the variance. The result is not correlated with the
 // input, so in x + sublayer(…) the two variances add. Predict the variance of x after eight sublayers, in three
 // cases:
@@ -10,8 +10,8 @@
 //     none     x ← x + sublayer(x)
 //     post     x ← norm(x + sublayer(x))
 //
-// The judge computes all three for 256 tokens of 256 numbers. Because the matrices are random, it allows a
-// deviation of 5 %. Without norms it allows 20 %, because there the deviations multiply eight times.
+// The judge computes all three for 256 tokens with 256 features. Because the matrices are random, it allows a
+// relative error of 5 %. Without norms it allows 20 %, because the errors of the eight sublayers accumulate.
 #include "lessons/grader/answer.hpp"
 
 double variance_with_pre() {
@@ -52,7 +52,7 @@ double variance_with_post() {
 // - return 1 + 8;
 // + return std::pow(2.0, 8);
 // wrong: You applied the norm to the sum. With `pre` the norm is applied only to the input of each sublayer, and
-//   the sum grows. Therefore one more norm follows the last block.
+//   the sum grows. That is why a pre-norm transformer has one more norm after its last block.
 // - return 1 + 8;
 // + return 1;
 // wrong: You computed the answer for `pre`. Without a norm, the input of the second sublayer has variance 2, so
@@ -79,38 +79,39 @@ double variance_with_post() {
 
 namespace {
 
-constexpr Size kTokens = 256, kWide = 256;
+constexpr Size kTokens = 256, kWidth = 256;
 
 Tensor normed(const Tensor& x) {
-  return layer_norm(x, ones({kWide}, DType::f64), zeros({kWide}, DType::f64));
+  return layer_norm(x, ones({kWidth}, DType::f64), zeros({kWidth}, DType::f64));
 }
 
 /// Returns the mean variance of a token after eight steps of x ← step(x, the step's matrix).
 double after_eight(Judge& judge, const std::function<Tensor(const Tensor&, const Tensor&)>& step) {
   const std::uint64_t seed = judge.random().next();
-  Tensor x = normed(random_normal({kTokens, kWide}, seed, DType::f64));
+  Tensor x = normed(random_normal({kTokens, kWidth}, seed, DType::f64));
   for (std::uint64_t i = 1; i <= 8; ++i)
-    x = step(x, random_normal({kWide, kWide}, seed + i, DType::f64) / std::sqrt(static_cast<double>(kWide)));
+    x = step(x,
+             random_normal({kWidth, kWidth}, seed + i, DType::f64) / std::sqrt(static_cast<double>(kWidth)));
   return mean(var(x, {-1})).item();
 }
 
 }  // namespace
 
 void judge(Judge& judge) {
-  constexpr double kChance = 0.05;
+  constexpr double kTolerance = 0.05;
   judge.claim("predicts the variance with norms before the sublayers", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return x + matmul(normed(x), w); });
-    judge.predicted(variance_with_pre(), measured, "the variance with pre", kChance);
+    judge.predicted(variance_with_pre(), measured, "the variance with pre", kTolerance);
   });
   judge.claim("predicts the variance without norms", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return x + matmul(x, w); });
-    judge.predicted(variance_without_norm(), measured, "the variance without a norm", 4 * kChance);
+    judge.predicted(variance_without_norm(), measured, "the variance without a norm", 4 * kTolerance);
   });
   judge.claim("predicts the variance with norms after the sums", [&] {
     const double measured =
         after_eight(judge, [](const Tensor& x, const Tensor& w) { return normed(x + matmul(x, w)); });
-    judge.predicted(variance_with_post(), measured, "the variance with post", kChance);
+    judge.predicted(variance_with_post(), measured, "the variance with post", kTolerance);
   });
 }

@@ -6,9 +6,10 @@
 //
 //     ids (B, T) → logits (B, T, 11): the logits at a position predict the next token and do not depend on later tokens
 //
-// The model is trained on 300 batches of 32 texts, with Adam and your learning rate. Then it must write 9 of 10
-// answers without a mistake, where each written digit becomes the next input. It may have at most 3,500
-// weights. Fewer weights are better, and your model with the fewest weights is saved.
+// The model is trained on 300 batches of 32 texts, with Adam and your learning rate. Then it generates 200 answers
+// digit by digit, and each generated digit becomes the next input. An answer is right if all five digits are
+// right, and at least 90 % of the answers must be right. The model may have at most 3,500 weights. Fewer weights
+// are better, and your model with the fewest weights is saved.
 //
 // LanguageModel is nn/'s version of the chapter's GPT. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
@@ -34,9 +35,9 @@ TransformerOptions sizes() {
   TransformerOptions options{.vocabulary = kTokens, .layers = 1};  // one attention layer is enough here
   options.block.width = 16;
   options.block.heads = 4;
-  options.block.hidden = 32;                  // hidden units of the feed-forward
-  options.block.norm_place = NormPlace::pre;  // the input of each part has the same size
-  options.block.residual = true;              // unchanged information and gradients pass by the block
+  options.block.hidden = 32;                  // hidden units of the feed-forward layer
+  options.block.norm_place = NormPlace::pre;  // normalises the input of each sublayer
+  options.block.residual = true;              // information and gradients can bypass the sublayers
   options.positions = learned_positions(kLongest, 0.25);
   options.scale_words = false;
   return options;
@@ -85,7 +86,8 @@ constexpr std::int64_t kEquals = 10;
 constexpr Size kDigits = 5, kRows = 32, kSteps = 300, kTests = 200;
 
 struct Texts {
-  Indices ids, targets;  // (B, 10): −1 where the next token is random
+  Indices ids;      // (B, 10): five digits, "=", and the first four sorted digits
+  Indices targets;  // (B, 10): the next token from "=" on; −1 (not counted in the loss) before
 };
 
 Texts draw(kit::Random& random, Size rows) {
@@ -110,9 +112,9 @@ void train(Sorter& model, kit::Random& random) {
   });
 }
 
-/// Returns the percentage of fully right answers. Each written digit becomes the next input.
-double right_alone(const Sorter& model, const Texts& texts) {
-  Ids text = texts.ids.columns(0, kDigits + 1).to_vector(), wanted = texts.targets.to_vector();
+/// Returns the percentage of answers whose digits are all right. Each generated digit becomes the next input.
+double generation_accuracy(const Sorter& model, const Texts& texts) {
+  Ids text = texts.ids.columns(0, kDigits + 1).to_vector(), expected = texts.targets.to_vector();
   std::vector<bool> right(kTests, true);
   for (Size t = kDigits; t < kLongest; ++t) {
     const Ids next = argmax(select(model(Indices(text, {kTests, t + 1})), 1, t)).to_vector();
@@ -121,7 +123,7 @@ double right_alone(const Sorter& model, const Texts& texts) {
       const auto from = text.begin() + static_cast<std::ptrdiff_t>(row) * (t + 1);
       longer.insert(longer.end(), from, from + t + 1);
       longer.push_back(next[row]);
-      right[row] = right[row] && next[row] == wanted[row * kLongest + static_cast<std::size_t>(t)];
+      right[row] = right[row] && next[row] == expected[row * kLongest + static_cast<std::size_t>(t)];
     }
     text = longer;
   }
@@ -151,11 +153,11 @@ void judge(Judge& judge) {
     model.eval();
     const Texts texts = draw(judge.random(), kTests);
     const double loss = cross_entropy(model(texts.ids), texts.targets).item();
-    const double right = right_alone(model, texts);
-    const std::string came = fmt::format(
+    const double right = generation_accuracy(model, texts);
+    const std::string result = fmt::format(
         "With {} weights, {:.1f} % of the answers are right; the loss is {:.3f}", weights, right, loss);
-    judge.that(right >= 90, came + "; at least 90 % are required", {right, loss});
-    fmt::print("{}.\n", came);
+    judge.that(right >= 90, result + "; at least 90 % are required", {right, loss});
+    fmt::print("{}.\n", result);
     judge.score(weights, "weights");
   });
 }
