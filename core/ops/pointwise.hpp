@@ -1,4 +1,7 @@
 // Element-wise functions: activations, powers, comparisons, minimum, maximum and where.
+//
+// Every function of tensors takes a CallSite `at`, the file and line of the call, for error messages. Leave it out, and
+// the compiler fills it in.
 #pragma once
 
 #include "core/tensor/indices.hpp"
@@ -24,9 +27,10 @@ Tensor floor(const Tensor& x, CallSite at = {});
 Tensor sigmoid(const Tensor& x, CallSite at = {});
 /// max(x, 0); the derivative at 0 is taken as 0.
 Tensor relu(const Tensor& x, CallSite at = {});
-/// Formula of gelu(): exact, or with tanh.
+/// Form of gelu(): exact (with the error function erf), or the approximation with tanh.
 enum class Gelu { erf, tanh };
-/// x Φ(x) (Hendrycks & Gimpel 2016), exact or in their tanh approximation.
+/// x Φ(x), where Φ is the cumulative distribution function of the standard normal distribution (Hendrycks & Gimpel
+/// 2016). Gelu::tanh is the approximation of that paper.
 Tensor gelu(const Tensor& x, Gelu form = Gelu::erf, CallSite at = {});
 /// log(1 + eˣ)
 Tensor softplus(const Tensor& x, CallSite at = {});
@@ -36,8 +40,8 @@ Tensor silu(const Tensor& x, CallSite at = {});
 Tensor elu(const Tensor& x, double alpha = 1, CallSite at = {});
 /// −log(1 + e⁻ˣ), accurate in both tails.
 Tensor log_sigmoid(const Tensor& x, CallSite at = {});
-/// Returns a where the mask is true, b elsewhere; all three broadcast. Elements that are not selected have no effect
-/// on the result or the gradients, NaN included.
+/// Returns a where the mask is true, b elsewhere; all three broadcast. Elements that are not selected affect neither the
+/// result nor the gradients, even if they are NaN.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {});
 
 /// less, less_equal, greater, greater_equal and equal return the masks a < b, a ≤ b, a > b, a ≥ b and a = b,
@@ -50,19 +54,19 @@ Mask equal(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Returns the mask a == value, element by element.
 Mask equal(const Indices& a, std::int64_t value);
 
-/// Element-wise aⁿ for a number n, the `exponent`.
+/// Raises each element of a to the power `exponent`. The derivative is 0 if the exponent is 0.
 Tensor pow(const Tensor& a, double exponent, CallSite at = {});
-/// Element-wise aᵇ; shapes broadcast. The derivative with respect to a is taken as 0 where b is 0, and the one with
-/// respect to b as 0 where aᵇ is 0.
+/// Raises each element of a to the power of the element of b; shapes broadcast. Where b is 0, the derivative with
+/// respect to a is taken as 0. Where aᵇ is 0, the derivative with respect to b is taken as 0.
 Tensor pow(const Tensor& a, const Tensor& b, CallSite at = {});
-/// a − b·trunc(a / b), computed exactly, with the sign of a like C's fmod and %. Shapes broadcast.
+/// Remainder a − b·trunc(a / b), as in C's fmod: the result is exact and has the sign of a. Shapes broadcast.
 Tensor fmod(const Tensor& a, const Tensor& b, CallSite at = {});
-/// maximum and minimum return the larger and the smaller of two elements; at a tie each gets half of the gradient.
-/// Shapes broadcast.
+/// maximum and minimum return the larger and the smaller of two elements, or NaN if either is NaN. If both are equal,
+/// each gets half of the gradient. Shapes broadcast.
 Tensor maximum(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor minimum(const Tensor& a, const Tensor& b, CallSite at = {});
-/// Limits elements to [low, high]. Elements outside get gradient 0, elements at a limit the full gradient. Throws
-/// Error unless low ≤ high.
+/// Limits elements to [low, high]; NaN stays NaN. Elements outside the limits get gradient 0, and elements equal to a
+/// limit get the full gradient. Throws Error unless low ≤ high.
 Tensor clamp(const Tensor& x, double low, double high, CallSite at = {});
 
 }  // namespace tapestry
