@@ -1,5 +1,5 @@
-// The KV cache: keys and values of the tokens so far, so that each new token costs one query. A layer of another
-// kind stores its inputs there, or a state of constant size.
+// The KV cache stores the keys and values of the tokens so far. So for each new token, a layer computes only one query,
+// one key and one value. A layer without keys and values stores its inputs in the cache, or a state of constant size.
 #pragma once
 
 #include <vector>
@@ -8,11 +8,12 @@
 
 namespace tapestry {
 
-/// Keys and values of one layer, with initial room for `capacity` positions; the room doubles when it is
-/// full. Grouped heads stay grouped. For use without a tape. A copy has its own memory, so that two texts can
-/// branch from one prompt.
+/// Keys and values of one layer. Use the cache without a tape, because it stores values only. A copy has its own memory,
+/// so that two texts can branch from one prompt.
 class KeyValueCache {
  public:
+  /// Starts an empty cache with memory for `capacity` positions. When the memory is full, the capacity is doubled. The
+  /// first append() allocates the memory, because only then the shapes are known.
   explicit KeyValueCache(Size capacity) : capacity_(capacity) {}
   KeyValueCache(const KeyValueCache& other);
   KeyValueCache(KeyValueCache&& other) noexcept = default;
@@ -22,35 +23,37 @@ class KeyValueCache {
 
   /// Returns the number of filled positions.
   Size length() const { return length_; }
-  /// Appends keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and numbers of each token (B, T, n). A layer
-  /// may use only the first of them. Throws if the batch, heads, width or type differs from before, or if a tape
-  /// is active.
+  /// Appends keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and data, which are n numbers of each token (B, T, n).
+  /// Grouped heads have two axes. A layer may omit values and data. Throws Error if the batch, heads, width or type
+  /// differs from before, if other parts are given than before, or if a tape is active.
   void append(const Tensor& keys, const Tensor& values = {}, const Tensor& data = {});
-  /// keys(), values() and data() return all so far, (B, heads…, length, d), as views of this cache's memory;
-  /// undefined if none were appended.
+  /// keys(), values() and data() return all appended positions, (B, heads…, length, d) and (B, length, n). They are
+  /// views of this cache's memory. They are undefined if none were appended.
   Tensor keys() const;
   Tensor values() const;
   Tensor data() const;
-  /// Replaces the state of a layer whose memory has constant size, tensors (B, …), after `added` more tokens.
-  /// Throws if a tape is active.
+  /// Replaces the state, tensors (B, …), of a layer whose state has constant size, such as a recurrent one. The new
+  /// state includes `added` more tokens, so length() grows by `added`. Throws Error if a tape is active.
   void set_state(std::vector<Tensor> state, Size added);
   /// Returns the state; empty before the first token.
   const std::vector<Tensor>& state() const { return state_; }
-  /// The parts of a cache that append() and set_state() change.
+  /// A point to which go_back() can return: all that append() and set_state() change.
   struct Mark {
     Size length;                // filled positions
     std::vector<Tensor> state;  // as state()
   };
-  /// Returns where the cache is now, for go_back().
+  /// Returns the present length and state, for go_back().
   Mark mark() const { return {length_, state_}; }
-  /// Undoes each append() and set_state() since mark().
+  /// Undoes every append() and set_state() since mark() was called.
   void go_back(Mark mark);
-  /// Keeps the first `length` positions, then those in `more`, in this order, and forgets all others. Views change
-  /// with it. Throws unless length ≤ more[0] < more[1] < … < length(), and if a state of constant size would
-  /// have to forget.
+  /// Keeps the first `length` positions and the positions in `more`, in this order, and removes all others. The kept
+  /// positions move together in memory, so earlier results of keys(), values() and data() change. Throws Error unless
+  /// length ≤ more[0] < more[1] < … < length(). Also throws if positions would be removed and there is a state, because
+  /// a token cannot be removed from a state, or if a tape is active.
   void keep_positions(Size length, const std::vector<Size>& more = {});
-  /// Makes row i the former row rows[i], for a search that copies and drops hypotheses. Up to as many rows as before
-  /// are moved in place, so views change with them. Throws if there is no such row.
+  /// Makes batch row i the former row rows[i], for a beam search, which copies and drops hypotheses. If there are not
+  /// more rows than before, they are moved in place, so earlier results of keys(), values() and data() change. Throws
+  /// Error if a row does not exist.
   void keep_rows(const std::vector<Size>& rows);
 
  private:
