@@ -1,5 +1,5 @@
-// Relative positions for attention, by distance of query and key: Shaw's vectors, T5's buckets, ALiBi's
-// slopes.
+// Relative positions for attention. They depend only on the distance between query and key: Shaw's vectors, T5's buckets
+// and ALiBi's slopes.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,12 @@
 
 namespace tapestry {
 
-/// A learned vector for each distance from −reach to reach; larger distances are clipped (Shaw, Uszkoreit &
-/// Vaswani 2018, equations 3–5): s_ij = q_i · (k_j + a^K_{j−i}) / √d, c_i = Σ_j α_ij (v_j + a^V_{j−i}). The
-/// heads share the vectors, the layers do not. The scale 1/√d is that of scaled_dot().
+/// Adds learned vectors to keys and values, one of each for every distance j − i from −reach to reach (Shaw, Uszkoreit &
+/// Vaswani 2018, equations 3–5). Distances outside this range are clipped to it. The score and the context are
+///
+///     s_ij = q_i · (k_j + a^K_{j−i}) / √d          c_i = Σ_j α_ij (v_j + a^V_{j−i})
+///
+/// with the scale 1/√d of scaled_dot(). All heads of a layer use the same vectors. Each layer has its own.
 class ShawPositions : public PairPositions {
  public:
   ShawPositions(Parent parent, const PairShape& shape, Size reach);
@@ -18,16 +21,17 @@ class ShawPositions : public PairPositions {
   Tensor score(const Tensor& query, Size keys) const override;
   Tensor context(const Tensor& weights) const override;
 
-  /// a^K (2 · reach + 1, d_k), a^V (2 · reach + 1, d_v); row `reach` is distance 0
+  /// a^K (2 · reach + 1, d_k) and a^V (2 · reach + 1, d_v). Row `reach` belongs to distance 0.
   Parameter key, value;
 
  private:
   Size reach_;
 };
 
-/// A learned number for each head and bucket of distances, added to the scores (Raffel et al. 2020, section
-/// 2.1). Small distances have one bucket each; larger ones share buckets of logarithmically growing width,
-/// and all from `farthest` on share the last. All layers share the numbers.
+/// Adds a learned number for each head and each bucket of distances to the scores (Raffel et al. 2020, section 2.1). A
+/// small distance has a bucket for itself. Larger distances share buckets, whose width grows logarithmically, and all
+/// distances from `farthest` on share the last bucket. Without a causal mask, half of the buckets are for later keys. All
+/// layers of a model use the same numbers (share()).
 class BucketPositions : public PairPositions {
  public:
   BucketPositions(Parent parent, const PairShape& shape, Size buckets, Size farthest);
@@ -36,10 +40,10 @@ class BucketPositions : public PairPositions {
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
   void share(const PairPositions& other) override;
 
-  /// Returns the bucket of the distance key − query.
+  /// Returns the bucket of a distance, which is the position of the key minus that of the query.
   Size bucket(Size distance) const;
 
-  /// (buckets, heads)
+  /// The number for each bucket and head, (buckets, heads).
   Parameter weight;
 
  private:
@@ -47,17 +51,18 @@ class BucketPositions : public PairPositions {
   bool causal_;
 };
 
-/// Slopes m_h of ALiBi for the heads h = 1 … H. The two choices are equal if H is a power of two.
+/// Slopes m_h of ALiBi for the heads h = 1 … H. If H is a power of two, both choices give the same slopes.
 enum class AlibiSlopes {
-  /// 2^{−8h/H} for every H: the paper's text (Press, Smith & Lewis 2022, section 3).
+  /// m_h = 2^{−8h/H} for every H, as in the text of the paper (Press, Smith & Lewis 2022, section 3).
   geometric,
-  /// With P the largest power of two up to H: 2^{−8h/P} for the first P heads, then every second slope of 2P heads,
-  /// 2^{−4/P}, 2^{−12/P}, …: as in the paper's code, and in the weights of BLOOM and MPT.
+  /// Let P be the largest power of two that is at most H. The first P heads have the slopes of P heads, 2^{−8h/P}. The
+  /// others have every second slope of 2P heads: 2^{−4/P}, 2^{−12/P}, …. The code of the paper uses these slopes, so
+  /// the weights of BLOOM and MPT need them.
   interleaved,
 };
 
-/// s_ij − m_h · |i − j| with fixed slopes m_h; no parameters (Press, Smith & Lewis 2022). Without a causal mask it
-/// cannot tell left from right.
+/// Changes each score s_ij of head h to s_ij − m_h · |i − j|, with fixed slopes m_h and without parameters (Press, Smith &
+/// Lewis 2022). Only the distance counts, so without a causal mask, attention cannot tell left from right.
 class AlibiPositions : public PairPositions {
  public:
   AlibiPositions(Parent parent, const PairShape& shape, AlibiSlopes slopes)
@@ -66,7 +71,7 @@ class AlibiPositions : public PairPositions {
   std::optional<Size> heads() const override { return heads_; }
   std::optional<ScoreMod> as_score_mod(Size queries, Size keys) const override;
 
-  /// Returns m_1 … m_H.
+  /// Returns the slopes m_1 … m_H.
   std::vector<double> slopes() const;
 
  private:
@@ -74,12 +79,12 @@ class AlibiPositions : public PairPositions {
   AlibiSlopes slopes_;
 };
 
-/// Returns ShawPositions as a scheme. Throws for a reach below 0.
+/// Returns ShawPositions as a scheme. Throws Error if `reach` is negative.
 PositionScheme shaw(Size reach);
-/// Returns BucketPositions as a scheme. Building the layer throws unless `buckets` is even and at least 4 (2
-/// if attention is causal) and `farthest` is above buckets / 2.
+/// Returns BucketPositions as a scheme. When a layer is built with it, Error is thrown unless `buckets` is even and at
+/// least 4 (at least 2 for causal attention), and `farthest` is greater than buckets / 2.
 PositionScheme t5_buckets(Size buckets = 32, Size farthest = 128);
-/// Returns AlibiPositions as a scheme. The slopes follow from the number of heads.
+/// Returns AlibiPositions as a scheme. The slopes depend only on the number of heads.
 PositionScheme alibi(AlibiSlopes slopes = AlibiSlopes::geometric);
 
 }  // namespace tapestry
