@@ -1,4 +1,4 @@
-// Loads saved values into existing tensors: all of them or none.
+// Loads saved values into existing tensors: either all values or none.
 #pragma once
 
 #include <string>
@@ -9,12 +9,15 @@
 
 namespace tapestry {
 
-/// Treatment of values whose dtype differs from that of the existing tensor: an error, or a conversion.
+/// Treatment of values whose dtype differs from that of the existing tensor: they cause an error, or are converted.
 enum class OtherTypes { refused, converted };
 
-/// Copies the `given` values into the `living` tensors of the same names. Throws one Error, before anything is
-/// written, that starts with `what` and lists up to 20 faults: first the caller's `faults`, then missing names,
-/// unknown names, and wrong shapes or dtypes. A living tensor without values takes the given dtype.
+/// Copies the `given` values to the `living` tensors with the same names. A living tensor that has no values yet takes the
+/// given dtype.
+///
+/// All names, shapes and dtypes are checked first, so that a model is never half loaded. If there are faults, throws one
+/// Error before anything is written. Its message starts with `what` and lists up to 20 faults: first the caller's
+/// `faults`, then missing names and wrong shapes or dtypes, then unknown names.
 void restore(const State& living, const State& given, std::string_view what,
              OtherTypes types = OtherTypes::refused, std::vector<std::string> faults = {});
 

@@ -23,18 +23,19 @@ struct SafeTensors {
   State tensors;                                // F64 as f64; F32, F16 and BF16 as f32
   std::map<std::string, Indices> indices;       // I64, I32, I16, I8, U32, U16 and U8
   std::map<std::string, std::string> metadata;  // the strings in the header's "__metadata__"
-  std::string where;                            // the path, for error messages
+  std::string where;                            // path or description of the origin, for error messages
 
-  /// Return the floating-point tensor (at) or the integer tensor (indices_at) with this name. If there is none, both
-  /// throw Error, which lists up to five names of this kind in the file.
+  /// at() returns the floating-point tensor with this name, and indices_at() returns the integer tensor. If there is
+  /// none, both throw Error. The message lists up to five names of tensors of the same kind.
   const Tensor& at(std::string_view name) const;
   const Indices& indices_at(std::string_view name) const;
 };
 
-/// Reads a file. If the file cannot be read or is damaged, throws Error with the path and, for damage, the location:
-/// the tensor's name or the byte offset. Checks the sizes in the header before it allocates memory for tensors.
+/// Reads a file. Throws Error with the path if the file cannot be read or is damaged. For damage, the message also has
+/// the name of the tensor or the byte offset. The sizes in the header are checked before memory is allocated for tensors,
+/// so that memory use is bounded by the size of the file.
 SafeTensors read_safetensors(const std::filesystem::path& path);
-/// Reads a file from bytes in memory; error messages show `where` in place of the path.
+/// Parses a file in memory, with the same checks. Error messages have `where` in place of the path.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where = "bytes in memory");
 
 /// The dtype in which write_safetensors() stores values: each tensor's own, or bf16 for all. A bf16 takes half the
@@ -42,9 +43,9 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view
 /// for training. Values are rounded to nearest, ties to even.
 enum class Written { as_they_are, bf16 };
 
-/// Writes f32 and f64 tensors (views too) and metadata strings. Replaces the file atomically (write_file()).
-/// The same contents always give the same bytes. Throws Error for a tensor without values, for the reserved name
-/// "__metadata__", and for names or strings that are not UTF-8 or contain a NUL.
+/// Writes f32 and f64 tensors, which can be views, and metadata strings. Replaces the file atomically (write_file()). The
+/// same contents always give the same bytes. Throws Error if a tensor has no values or the reserved name "__metadata__",
+/// and if a name or string is not UTF-8 or contains a NUL. Also throws as write_file() does.
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
                        const std::map<std::string, std::string>& metadata = {},
                        Written written = Written::as_they_are);
