@@ -38,8 +38,8 @@ const GgufTensorType* gguf_tensor_type(std::uint32_t number);
 /// Returns the entry of a type that the library can read.
 const GgufTensorType& gguf_tensor_type(BlockType type);
 
-/// Returns the number of bytes of a tensor with this shape and type. Returns a message without the tensor's name if a row
-/// is not a whole number of blocks, if a size is negative, or if the number overflows.
+/// Returns the number of bytes of a tensor with this shape and type. Returns a message without the tensor's name if a
+/// row is not a whole number of blocks, if a size is negative, or if the number overflows.
 std::variant<std::uint64_t, std::string> gguf_tensor_bytes(const Dims& shape, const GgufTensorType& type);
 
 /// Returns the alignment of the tensors in bytes: the value of "general.alignment", or kGgufAlignment if the key is

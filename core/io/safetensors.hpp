@@ -32,8 +32,8 @@ struct SafeTensors {
 };
 
 /// Reads a file. Throws Error with the path if the file cannot be read or is damaged. For damage, the message also has
-/// the name of the tensor or the byte offset. The sizes in the header are checked before memory is allocated for tensors,
-/// so that memory use is bounded by the size of the file.
+/// the name of the tensor or the byte offset. The sizes in the header are checked before memory is allocated for
+/// tensors, so that memory use is bounded by the size of the file.
 SafeTensors read_safetensors(const std::filesystem::path& path);
 /// Parses a file in memory, with the same checks. Error messages have `where` in place of the path.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view where = "bytes in memory");
@@ -43,9 +43,9 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view
 /// for training. Values are rounded to nearest, ties to even.
 enum class Written { as_they_are, bf16 };
 
-/// Writes f32 and f64 tensors, which can be views, and metadata strings. Replaces the file atomically (write_file()). The
-/// same contents always give the same bytes. Throws Error if a tensor has no values or the reserved name "__metadata__",
-/// and if a name or string is not UTF-8 or contains a NUL. Also throws as write_file() does.
+/// Writes f32 and f64 tensors, which can be views, and metadata strings. Replaces the file atomically (write_file()).
+/// The same contents always give the same bytes. Throws Error if a tensor has no values or the reserved name
+/// "__metadata__", and if a name or string is not UTF-8 or contains a NUL. Also throws as write_file() does.
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
                        const std::map<std::string, std::string>& metadata = {},
                        Written written = Written::as_they_are);

@@ -30,8 +30,8 @@ struct SafeTensorsHeader {
   std::span<const std::byte> data;  // the bytes after the header
 };
 
-/// Parses and checks the header of `file`, the bytes of a whole file. Throws Error if the header is malformed, or if the
-/// tensors do not fill the data exactly, without gaps and overlaps. The message has `where`, the name of the file.
+/// Parses and checks the header of `file`, the bytes of a whole file. Throws Error if the header is malformed, or if
+/// the tensors do not fill the data exactly, without gaps and overlaps. The message has `where`, the name of the file.
 SafeTensorsHeader parse_safetensors_header(std::span<const std::byte> file, std::string_view where);
 
 /// Returns `text` as a JSON string in quotes. Throws Error if the text is not UTF-8 or contains a NUL. The message has

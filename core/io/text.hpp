@@ -7,8 +7,8 @@
 
 namespace tapestry {
 
-/// Returns the length in bytes of the UTF-8 character at the start of `text`. Returns 0 if the text is empty or does not
-/// start with a valid character (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF).
+/// Returns the length in bytes of the UTF-8 character at the start of `text`. Returns 0 if the text is empty or does
+/// not start with a valid character (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF).
 std::size_t utf8_length(std::string_view text);
 
 /// Returns true if all of `text` is valid UTF-8 (RFC 3629). An empty text is valid.

@@ -40,8 +40,8 @@ Tensor silu(const Tensor& x, CallSite at = {});
 Tensor elu(const Tensor& x, double alpha = 1, CallSite at = {});
 /// −log(1 + e⁻ˣ), accurate in both tails.
 Tensor log_sigmoid(const Tensor& x, CallSite at = {});
-/// Returns a where the mask is true, b elsewhere; all three broadcast. Elements that are not selected affect neither the
-/// result nor the gradients, even if they are NaN.
+/// Returns a where the mask is true, b elsewhere; all three broadcast. Elements that are not selected affect neither
+/// the result nor the gradients, even if they are NaN.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {});
 
 /// less, less_equal, greater, greater_equal and equal return the masks a < b, a ≤ b, a > b, a ≥ b and a = b,

@@ -9,8 +9,8 @@
 
 namespace tapestry::lesson06 {
 
-/// The inputs, besides the values, that are projected by a learned matrix: neither queries nor keys, the queries (W_Q), or
-/// both (W_Q and W_K). W_V is always learned. Queries or keys that are not projected are used unchanged.
+/// The inputs, besides the values, that are projected by a learned matrix: neither queries nor keys, the queries (W_Q),
+/// or both (W_Q and W_K). W_V is always learned. Queries or keys that are not projected are used unchanged.
 enum class Projected { nothing, queries, both };
 
 /// The chapter's attend() with the layers of nn/: a Linear without bias for queries, keys and values, and Attention

@@ -161,8 +161,8 @@ Tensor MultiHeadAttention::query_heads(const Tensor& queries, const PreparedKV& 
   const Size batch = memory.keys.size(0);
   if (queries.size(0) != batch && queries.size(0) != 1 && batch != 1)
     fail(
-        "[multi_head{}] queries and prepared keys must have the same batch size, or one of them must have batch size 1, "
-        "got queries {} and keys with batch size {}",
+        "[multi_head{}] queries and prepared keys must have the same batch size, or one of them must have batch "
+        "size 1, got queries {} and keys with batch size {}",
         in_quotes(), describe(queries), batch);
   const Tensor heads = split_heads(query(queries), options_.key_heads, options_.heads / options_.key_heads);
   return query_norm ? (*query_norm)(heads) : heads;

@@ -53,8 +53,8 @@ class MultiHeadAttention : public Module {
                      const TokenPositions& positions = {}) const;
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
-  /// Returns keys, values and data from earlier calls of prepare(), joined along time, with a mask. The same mask shapes
-  /// and guarantees as in prepare(); the keys are not rotated again.
+  /// Returns keys, values and data from earlier calls of prepare(), joined along time, with a mask. The same mask
+  /// shapes and guarantees as in prepare(); the keys are not rotated again.
   PreparedKV with_mask(const PreparedKV& memory, const Mask& mask) const;
 
   /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). For windows and rotary

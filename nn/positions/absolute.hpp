@@ -6,8 +6,8 @@
 namespace tapestry {
 
 /// Returns the position vectors (count, width) of positions first … first + count − 1 (Vaswani et al. 2017, section
-/// 3.5). For position p, component 2i is sin(a) and component 2i + 1 is cos(a), with a = p / 10000^{2i/width}. The width
-/// may be odd; then the last component is a sine.
+/// 3.5). For position p, component 2i is sin(a) and component 2i + 1 is cos(a), with a = p / 10000^{2i/width}. The
+/// width may be odd; then the last component is a sine.
 Tensor sinusoids(Size first, Size count, Size width, DType dtype = DType::f32);
 
 /// Adds sinusoids() to the input. There are no parameters, so any position is possible. Calls throw Error if the input
@@ -20,8 +20,8 @@ class SinusoidalPositions : public InputPositions {
 };
 
 /// Adds a learned vector for each position (Gehring et al. 2017). The vector of a position that did not occur in
-/// training still has its random initial value. Calls throw Error if a position is not from 0 to longest − 1, and if the
-/// input has another width or fewer than two axes.
+/// training still has its random initial value. Calls throw Error if a position is not from 0 to longest − 1, and if
+/// the input has another width or fewer than two axes.
 class LearnedPositions : public InputPositions {
  public:
   /// Takes the number of positions, the width of the input, and the standard deviation of the normal initial values.

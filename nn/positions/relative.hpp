@@ -1,5 +1,5 @@
-// Relative positions for attention. They depend only on the distance between query and key: Shaw's vectors, T5's buckets
-// and ALiBi's slopes.
+// Relative positions for attention. They depend only on the distance between query and key: Shaw's vectors, T5's
+// buckets and ALiBi's slopes.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace tapestry {
 
-/// Adds learned vectors to keys and values, one of each for every distance j − i from −reach to reach (Shaw, Uszkoreit &
-/// Vaswani 2018, equations 3–5). Distances outside this range are clipped to it. The score and the context are
+/// Adds learned vectors to keys and values, one of each for every distance j − i from −reach to reach (Shaw, Uszkoreit
+/// & Vaswani 2018, equations 3–5). Distances outside this range are clipped to it. The score and the context are
 ///
 ///     s_ij = q_i · (k_j + a^K_{j−i}) / √d          c_i = Σ_j α_ij (v_j + a^V_{j−i})
 ///
@@ -30,8 +30,8 @@ class ShawPositions : public PairPositions {
 
 /// Adds a learned number for each head and each bucket of distances to the scores (Raffel et al. 2020, section 2.1). A
 /// small distance has a bucket for itself. Larger distances share buckets, whose width grows logarithmically, and all
-/// distances from `farthest` on share the last bucket. Without a causal mask, half of the buckets are for later keys. All
-/// layers of a model use the same numbers (share()).
+/// distances from `farthest` on share the last bucket. Without a causal mask, half of the buckets are for later keys.
+/// All layers of a model use the same numbers (share()).
 class BucketPositions : public PairPositions {
  public:
   BucketPositions(Parent parent, const PairShape& shape, Size buckets, Size farthest);
@@ -61,8 +61,8 @@ enum class AlibiSlopes {
   interleaved,
 };
 
-/// Changes each score s_ij of head h to s_ij − m_h · |i − j|, with fixed slopes m_h and without parameters (Press, Smith &
-/// Lewis 2022). Only the distance counts, so without a causal mask, attention cannot tell left from right.
+/// Changes each score s_ij of head h to s_ij − m_h · |i − j|, with fixed slopes m_h and without parameters (Press,
+/// Smith & Lewis 2022). Only the distance counts, so without a causal mask, attention cannot tell left from right.
 class AlibiPositions : public PairPositions {
  public:
   AlibiPositions(Parent parent, const PairShape& shape, AlibiSlopes slopes)

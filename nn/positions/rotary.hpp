@@ -23,10 +23,10 @@ enum class RotaryPairs { halves, adjacent };
 enum class RotaryScaling { none, linear, ntk, yarn };
 
 /// Variable on which γ of YaRN depends. Between the limits `slow` and `fast`, γ is linear in it:
-///     rotations    number of rotations within the trained length, L θ_i / 2π (equation 18 of the paper): γ grows from 0
-///                  at `slow` to 1 at `fast`
-///     pairs        index i of the pair, as in the published code: γ falls from 1 to 0 between the rounded indices of the
-///                  pairs with `fast` and with `slow` rotations
+///     rotations    number of rotations within the trained length, L θ_i / 2π (equation 18 of the paper): γ grows
+///                  from 0 at `slow` to 1 at `fast`
+///     pairs        index i of the pair, as in the published code: γ falls from 1 to 0 between the rounded indices of
+///                  the pairs with `fast` and with `slow` rotations
 enum class YarnRamp { rotations, pairs };
 
 struct RotaryOptions {
@@ -48,10 +48,10 @@ struct RotaryOptions {
   std::optional<double> attention_factor = {};
 };
 
-/// Rotates pair i of the components of each query and key at position p by the angle p · θ_i. Then the dot product q · k
-/// depends on the two positions only through their distance (Su et al. 2021, section 3.2.2). The constructor throws Error
-/// for options that are out of range or do not fit the head width. rotate() throws Error if the heads have another width
-/// than `shape` (shape.head_width 0 allows any width).
+/// Rotates pair i of the components of each query and key at position p by the angle p · θ_i. Then q · k depends on
+/// the two positions only through their distance (Su et al. 2021, section 3.2.2). The constructor throws
+/// Error for options that are out of range or do not fit the head width. rotate() throws Error if the heads have
+/// another width than `shape` (shape.head_width 0 allows any width).
 class RotaryPositions : public PairPositions {
  public:
   RotaryPositions(Parent parent, const PairShape& shape, const RotaryOptions& options);
@@ -59,7 +59,7 @@ class RotaryPositions : public PairPositions {
   Tensor rotate(const Tensor& x, Size first) const override;
   std::optional<ScoreMod> as_score_mod(Size, Size) const override { return ScoreMod{}; }
 
-  /// Returns the frequencies θ_i (w / 2) after scaling, in radians per position, for heads of `head_width` components.
+  /// Returns the w / 2 frequencies θ_i after scaling, in radians per position, for heads of `head_width` components.
   std::vector<double> frequencies(Size head_width) const;
 
  private:
@@ -71,8 +71,8 @@ class RotaryPositions : public PairPositions {
 
 /// Returns RotaryPositions as a scheme.
 PositionScheme rotary(const RotaryOptions& options = {});
-/// Same with this base and default values for the other options. It is a template, so that rotary({}) calls the function
-/// above.
+/// Same with this base and default values for the other options. It is a template, so that rotary({}) calls the
+/// function above.
 template <class Number>
 requires std::is_arithmetic_v<Number> PositionScheme rotary(Number base) {
   return rotary(RotaryOptions{.base = static_cast<double>(base)});

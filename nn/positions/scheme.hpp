@@ -20,9 +20,9 @@ class InputPositions : public Module {
   virtual Tensor operator()(const Tensor& x, Size first) const = 0;
 };
 
-/// Module that gives attention position information for each pair of query and key. A scheme overrides the methods that it
-/// needs; by default, they do nothing. Queries and keys are (B, heads…, T, d), with one or more axes for the heads. With
-/// Tq queries and Tk keys, the last query is at the position of the last key.
+/// Module that gives attention position information for each pair of query and key. A scheme overrides the methods that
+/// it needs; by default, they do nothing. Queries and keys are (B, heads…, T, d), with one or more axes for the heads.
+/// With Tq queries and Tk keys, the last query is at the position of the last key.
 class PairPositions : public Module {
  public:
   using Module::Module;

@@ -1,4 +1,5 @@
-// Positions of the tokens in one forward call: consecutive, or given as a list, such as those of a tree of draft tokens.
+// Positions of the tokens in one forward call: consecutive, or given as a list, such as those of a tree of draft
+// tokens.
 #pragma once
 
 #include <utility>

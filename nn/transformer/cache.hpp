@@ -8,8 +8,8 @@
 
 namespace tapestry {
 
-/// Keys and values of one layer. Use the cache without a tape, because it stores values only. A copy has its own memory,
-/// so that two texts can branch from one prompt.
+/// Keys and values of one layer. Use the cache without a tape, because it stores values only. A copy has its own
+/// memory, so that two texts can branch from one prompt.
 class KeyValueCache {
  public:
   /// Starts an empty cache with memory for `capacity` positions. When the memory is full, the capacity is doubled. The
@@ -23,7 +23,7 @@ class KeyValueCache {
 
   /// Returns the number of filled positions.
   Size length() const { return length_; }
-  /// Appends keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and data, which are n numbers of each token (B, T, n).
+  /// Appends keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and data (B, T, n), n numbers of each token.
   /// Grouped heads have two axes. A layer may omit values and data. Throws Error if the batch, heads, width or type
   /// differs from before, if other parts are given than before, or if a tape is active.
   void append(const Tensor& keys, const Tensor& values = {}, const Tensor& data = {});

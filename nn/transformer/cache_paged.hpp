@@ -57,8 +57,8 @@ class PagedCache {
   ~PagedCache();
 
   /// Appends keys (…, T, d_k) and values (…, T, d_v). Throws Error if keys or values have fewer than two axes, if they
-  /// differ in T, if another axis or the type differs from the pages in the pool, if the pool has too few pages, or if a
-  /// tape is active. The cache is then unchanged.
+  /// differ in T, if another axis or the type differs from the pages in the pool, if the pool has too few pages, or if
+  /// a tape is active. The cache is then unchanged.
   void append(const Tensor& keys, const Tensor& values);
   /// Returns the number of positions.
   Size length() const { return length_; }
