@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/tensor/pool_vector.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/pool_vector.hpp"
 #include "nn/module.hpp"
 
 namespace tapestry {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/simd/attention/attention.hpp"
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

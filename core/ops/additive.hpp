@@ -1,8 +1,8 @@
 // Bahdanau's additive attention score, fused: it never stores a (B, Tq, Tk, U) tensor.
 #pragma once
 
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

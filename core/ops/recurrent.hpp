@@ -1,8 +1,8 @@
 // GRU and LSTM cells, for single steps and whole sequences, with fused forward and backward kernels.
 #pragma once
 
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

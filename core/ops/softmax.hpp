@@ -3,8 +3,8 @@
 #pragma once
 
 #include "core/ops/reduce.hpp"
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

@@ -1,8 +1,8 @@
 // Sparse alternatives to softmax: most weights are exactly 0.
 #pragma once
 
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

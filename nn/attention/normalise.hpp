@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 

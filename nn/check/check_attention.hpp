@@ -27,7 +27,7 @@ struct AttentionCheckOptions {
   /// Seed of the inputs and parameters.
   std::uint64_t seed = 1;
   /// Returns the mask for the last `queries` of `keys` tokens. If it is empty, there is no mask. The part "blind query"
-  /// uses a mask of its own.
+  /// uses another mask.
   std::function<Mask(Size queries, Size keys)> mask = {};
   /// If false, the parts "mask", "mask, cached" and "blind query" are skipped. Set it to false for an attention that
   /// takes no mask, such as one with a state of constant size.

@@ -17,8 +17,8 @@
 
 #include "core/check/gradcheck.hpp"
 #include "core/tape/tape.hpp"
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 #include "lessons/grader/judge/finding.hpp"
 #include "lessons/kit/random.hpp"
 

@@ -9,8 +9,8 @@
 // stops at the first key with p > ½ and needs no later key.
 #pragma once
 
-#include "core/tensor/tensor.hpp"
 #include "core/tensor/mask.hpp"
+#include "core/tensor/tensor.hpp"
 #include "nn/attention/attention.hpp"
 
 namespace tapestry {
