@@ -31,8 +31,11 @@ const std::vector<GalleryEntry>& gallery() {
       {local_p(), "ops", "near a predicted position", "Luong et al. 2015", 12},
       {differential(), "ops", "one attention minus another", "Ye et al. 2024", 12},
       {talking_heads(), "ops", "heads mix scores and weights", "Shazeer et al. 2020", 13},
+      {selective(), "ops", "hides keys from later queries", "Leviathan et al. 2024", 13},
       {sigmoid_attention(), "ops", "a sigmoid for each key", "Ramapuram et al. 2024", 7},
-      {sink(), "element", "weights may sum to less than 1", "Miller 2023; Xiao et al. 2023", 1}};
+      {output_gate(), "ops", "a gate scales each head's result", "Qiu et al. 2025", 8},
+      {sink(), "element", "a learned sink takes some weight", "Miller 2023; Xiao et al. 2023; gpt-oss, 2025",
+       6}};
   return all;
 }
 

@@ -217,9 +217,14 @@ Mechanism forgetting(double open) {
           .mask = BlockMask::causal};
 }
 
-// With a sink, the sum of each row has an additional term e^c, which has no value. Here c = 0. For another c,
-// subtract c from each score with a score_mod.
-//     α_ij = e^{s_ij} / (e^c + Σ_{l ≤ i} e^{s_il}),     j ≤ i
-Mechanism sink() { return {.name = "sink", .mask = BlockMask::causal, .sink = true}; }
+// With a sink, the sum of each row has an additional term e^{c_h}, which has no value. Each head learns its own
+// c_h. In Miller's form, c_h is always 0.
+//     α_ij = e^{s_ij} / (e^{c_h} + Σ_{l ≤ i} e^{s_il}),     j ≤ i
+Mechanism sink(double at_first) {
+  return {.name = "sink",
+          .learned = {{"c", {kHeads}, constant(at_first)}},
+          .mask = BlockMask::causal,
+          .sink = [](const Learned& p) { return learned(p[0]); }};
+}
 
 }  // namespace lesson26

@@ -30,6 +30,6 @@ Mechanism distance_decay(double amount_at_first = 1, double rate_at_first = 1);
 Mechanism learned_temperature(double at_first = 0.5);
 /// The larger `open` is, the less is forgotten.
 Mechanism forgetting(double open = 0);
-Mechanism sink();
+Mechanism sink(double at_first = 0);
 
 }  // namespace lesson26

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
 #include "lessons/26_programmable/gallery.hpp"
 #include "lessons/26_programmable/gallery_element.hpp"
@@ -110,15 +109,6 @@ Json entry_of(const GalleryEntry& entry, std::uint64_t seed) {
           {"knobs", knobs},         {"learned", learned},   {"maps", maps}};
 }
 
-/// The gallery's sink is e⁰. Subtracting c from each score has the same effect as a sink of e^c.
-Mechanism sink_of(double c) {
-  Mechanism mechanism = sink();
-  mechanism.score = [c](const Learned&, Size, Size) {
-    return score_mod([c](auto s, auto) { return s - c; });
-  };
-  return mechanism;
-}
-
 }  // namespace
 
 std::vector<double> Turnable::usual() const {
@@ -154,8 +144,10 @@ const std::vector<Turnable>& turnables() {
       {{{"deviation", 0.5, 10, 0.5, 2}}, [](N n) { return local_p(n[0]); }},
       {{{"λ", 0, 1, 0.05, 0.5}}, [](N n) { return differential(n[0]); }},
       {{{"mix", 0, 1, 0.05, 0.5}}, [](N n) { return talking_heads(n[0]); }, Blank::none, true},
+      {{{"factor", 0, 2, 0.1, 1}}, [](N n) { return selective(n[0]); }, Blank::none, true},
       {{{"bias", -4, 4, 0.25, 0}}, [](N n) { return sigmoid_attention(n[0]); }},
-      {{{"c", -4, 4, 0.25, 0}}, [](N n) { return sink_of(n[0]); }}};
+      {{{"open", -4, 8, 0.5, 0}}, [](N n) { return output_gate(n[0]); }, Blank::none},
+      {{{"c", -4, 4, 0.25, 0}}, [](N n) { return sink(n[0]); }}};
   return all;
 }
 

@@ -138,6 +138,24 @@ Mechanism talking_heads(double mix) {
           }};
 }
 
+// A query selects the earlier keys that have a positive score in head 0. From then on, these keys have lower
+// scores, in all heads. No query selects its own key or key 0. This form needs all queries of a text at once.
+//     z_ij = s_ij − factor · Σ_{l < i} S_lj,     j ≤ i
+//     S_lj = max(0, s_lj of head 0) if 0 < j < l, else 0
+Mechanism selective(double factor) {
+  return {.name = "selective", .ops = [=](const Tensor& q, const Tensor& k, const Tensor& v, const Learned&) {
+            const Size queries = q.size(2), keys = k.size(2);
+            const Tensor scores =
+                matmul(select(q, 1, 0), transpose(select(k, 1, 0))) / std::sqrt(static_cast<double>(kWidth));
+            const Mask may = Mask::from(queries, keys, [](Size i, Size j) { return 0 < j && j < i; });
+            const Tensor selected = zero_masked(may, relu(scores));
+            const Tensor earlier = factor * (cumsum(selected, 1) - selected);  // over l < i
+            const auto score = score_mod(
+                [](auto s, auto at, auto less) { return s - less(at.b, at.i, at.j); }, learned(earlier));
+            return attend(q, k, v, {.mask = BlockMask::causal(queries, keys), .score = score});
+          }};
+}
+
 // zero_masked() is called twice: inside, so that no masked score has a derivative, and outside, because σ(0)
 // is a half. n is the number of keys.
 //     α_ij = σ(s_ij + bias − log n),     j ≤ i
@@ -147,6 +165,19 @@ Mechanism sigmoid_attention(double bias) {
         const double shift = bias - std::log(static_cast<double>(scores.size(-1)));
         return zero_masked(mask, sigmoid(zero_masked(mask, scores) + shift));
       }};
+}
+
+// A gate for each head and query multiplies the result of the head. In the paper, the gate is computed from
+// the layer's input and has no `open`. The paper also has a gate for each number of the result.
+//     α_ij = g_i · softmax_j(s_ij),     j ≤ i
+//     g_i = σ(w_h · q_i + open)
+Mechanism output_gate(double open) {
+  return {.name = "output gate",
+          .learned = {{"w", {kHeads, kWidth}, normal(0.5)}},
+          .ops = [=](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {
+            const Tensor gate = sigmoid(sum(q * unsqueeze(learned[0], 1), {-1}, Keep::yes) + open);
+            return gate * attend(q, k, v, {.mask = BlockMask::causal(q.size(-2), k.size(-2))});
+          }};
 }
 
 }  // namespace lesson26

@@ -18,7 +18,11 @@ Mechanism local_p(double deviation = 2);
 Mechanism differential(double lambda = 0.5);
 /// Each head keeps 1 − `mix` of its own scores, and `mix` is spread evenly over all heads.
 Mechanism talking_heads(double mix = 0.5);
+/// `factor` multiplies the sum that is subtracted from the scores; it is 1 in the paper.
+Mechanism selective(double factor = 1);
 /// `bias` is added to −log n.
 Mechanism sigmoid_attention(double bias = 0);
+/// The larger `open` is, the closer the gates are to 1.
+Mechanism output_gate(double open = 0);
 
 }  // namespace lesson26

@@ -236,7 +236,7 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
 // puzzle.
 
 // ---- 4. The gallery ---------------------------------------------------------------------------------------
-// The gallery has 24 mechanisms from papers, each with at most 15 lines of code. The list says on which of
+// The gallery has 26 mechanisms from papers, each with at most 15 lines of code. The list says on which of
 // the three levels each one is written. Choose the mechanism that is most like yours and copy it into
 // my_attention.cpp. Then run `lessons/run 26 --my-attention`, which checks, times, trains and draws it.
 

@@ -21,7 +21,7 @@ AttendOptions options_of(const Mechanism& mechanism, const Learned& learned, Siz
   if (mechanism.pairs) options.pairs = mechanism.pairs(learned);
   if (mechanism.mask) options.mask = mechanism.mask(queries, keys);
   if (mechanism.score) options.score = mechanism.score(learned, queries, keys);
-  options.sink = mechanism.sink;
+  if (mechanism.sink) options.sink = mechanism.sink(learned);
   return options;
 }
 

@@ -30,7 +30,9 @@ struct Mechanism {
   std::function<PairScore(const std::vector<Tensor>& learned)> pairs = {};
   /// Returns the visible pairs for these numbers of queries and keys.
   std::function<BlockMask(Size queries, Size keys)> mask = {};
-  bool sink = false;
+  /// Returns the sink: true for the score 0, or learned(scores) for a learned score per head. Unused with
+  /// `normalise`.
+  std::function<Sink(const std::vector<Tensor>& learned)> sink = {};
   /// Replaces softmax. Then everything is computed by ops, without tiles.
   std::optional<Normaliser> normalise = {};
   /// By ops: the whole attention, query, key and value → context. Replaces all fields above.

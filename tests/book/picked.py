@@ -59,7 +59,9 @@ class Picked(Tester):
                     compared[entry["name"]] += 1
                     if entry["learned"]:
                         continue  # a weight may be recorded as 0 and yet be one that the row sees
-                    shades = Counter(self.shade(row, value, entry["name"] == "differential") for row in kept["weights"] for value in row)
+                    # In "selective", too, but there a query sees all keys up to its own.
+                    seen = [i + 1 if entry["name"] == "selective" else sum(v != 0 for v in row) for i, row in enumerate(kept["weights"])]
+                    shades = Counter(self.shade(value * n, entry["name"] == "differential") for n, row in zip(seen, kept["weights"]) for value in row)
                     off = sum(abs(shades[i] - count) for i, count in enumerate(came["cells"]))
                     self.trial.check(f"{what}: its colours", sum(came["cells"]) == 400 and off <= 12, f"{off} cells")
         expected = {e["name"]: 1 + (e["name"] not in always) + bool(e["knobs"]) for e in recorded["entries"]}
@@ -112,8 +114,8 @@ class Picked(Tester):
         context.close()
 
     @staticmethod
-    def shade(row, value, signed):
-        share = value * 1e-4 * sum(v != 0 for v in row) / 3
+    def shade(shares, signed):
+        share = shares * 1e-4 / 3
         return int(min(max((share + 1) / 2 if signed else share, 0), 1) * 20 + 0.5)
 
     def by_hand(self, page, anchor):

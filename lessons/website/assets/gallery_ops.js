@@ -56,7 +56,21 @@
     } },
     "talking heads": { random: even, byHead: true, weights: ({ heads, h }, [share]) =>
       mixed(mixed(heads.map(({ query, key }) => scaled(query, key)), share).map(rows), share)[h] },
+    "selective": { random: "This map uses random queries and keys, because with scores of 0 no query would select a key.", byHead: true,
+      weights: ({ query, key, heads, h }, [factor]) => {
+        const chosen = scaled(query, key), sums = key.map(() => 0);
+        return causal(scaled(heads[h].query, heads[h].key).map((row, i) => {
+          const lower = row.map((s, j) => s - factor * sums[j]);
+          for (let j = 1; j < i; ++j) sums[j] += Math.max(0, chosen[i][j]);
+          return lower;
+        }));
+      } },
     "sigmoid": { weights: ({ query, key }, [bias]) => scaled(query, key).map((scores, i) =>
       scores.map((s, j) => (j <= i ? sigmoid(s + bias - Math.log(key.length)) : 0))) },
+    "output gate": { random: "This map uses random queries and keys, because queries of 0 would give all gates the same value.", byHead: true,
+      weights: ({ query, key, h }, [open], learned) => {
+        const w = learned("w")[h];
+        return causal(scaled(query, key)).map((row, i) => row.map((weight) => sigmoid(dot(w, query[i]) + open) * weight));
+      } },
   });
 })();

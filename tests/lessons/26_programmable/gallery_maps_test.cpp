@@ -10,6 +10,8 @@
 
 #include "core/core.hpp"
 #include "lessons/26_programmable/gallery.hpp"
+#include "lessons/26_programmable/gallery_element.hpp"
+#include "lessons/26_programmable/gallery_ops.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/scratch.hpp"
@@ -83,7 +85,25 @@ TEST_CASE("another sink is e^c among the scores, which no key gets", "[gallery]"
   const Dims shape{1, 4, 20, 16};
   const Tensor q = random_normal(shape, 1, DType::f64), k = random_normal(shape, 2, DType::f64);
   const Tensor terms = where(Mask::causal(20, 20), exp(matmul(q, transpose(k)) / 4), zeros({}, DType::f64));
-  for (const double c : {-2.0, 0.0, 3.0})
-    CHECK(kit::largest(kit::weights_of(sink->make({c}), q, k, {}) -
-                       terms / (sum(terms, {-1}, Keep::yes) + std::exp(c))) < 1e-12);
+  for (const double c : {-2.0, 0.0, 3.0}) {
+    const kit::Mechanism mechanism = sink->make({c});
+    const Tensor found = kit::weights_of(mechanism, q, k, kit::first_values(mechanism, 1, DType::f64));
+    CHECK(kit::largest(found - terms / (sum(terms, {-1}, Keep::yes) + std::exp(c))) < 1e-12);
+  }
+}
+
+TEST_CASE("a sink of a mechanism may have no learned score", "[gallery]") {
+  const Dims shape{1, 4, 20, 16};
+  const Tensor q = random_normal(shape, 1, DType::f64), k = random_normal(shape, 2, DType::f64);
+  const kit::Mechanism fixed{
+      .name = "fixed", .mask = BlockMask::causal, .sink = [](const std::vector<Tensor>&) { return true; }};
+  const Tensor expected = kit::weights_of(lesson26::sink(), q, k, {zeros({4}, DType::f64)});
+  CHECK(kit::largest(kit::weights_of(fixed, q, k, {}) - expected) == 0);
+}
+
+TEST_CASE("the numbers of selective attention and of the output gate", "[gallery]") {
+  const Tensor plain = weights(lesson26::causal());
+  CHECK(kit::largest(weights(lesson26::selective(0)) - plain) < 1e-12);
+  CHECK(kit::largest(weights(lesson26::output_gate(40)) - plain) < 1e-12);
+  CHECK(kit::largest(weights(lesson26::output_gate(-40))) < 1e-12);
 }

@@ -117,11 +117,37 @@ Tensor talking_heads(const Tensor& q, const Tensor& k, const Tensor& v, const Va
   return matmul(mix(w[1], softmax(mix(w[0], dots(q, k)), -1)), v);
 }
 
-/// Softmax with e^0 more in its sum.
-Tensor sink(const Tensor& q, const Tensor& k, const Tensor& v, const Values&) {
+/// Leviathan et al. 2024, query by query: `less` is what the queries so far take from each key's scores.
+Tensor selective(const Tensor& q, const Tensor& k, const Tensor& v, const Values&) {
+  const Tensor scores = dots(q, k);
+  const Size n = q.size(-2);
+  const auto none = [&](Size keys) { return zeros({q.size(0), 1, 1, keys}, f64); };
+  Tensor less = none(n);
+  std::vector<Tensor> contexts;
+  for (Size i = 0; i < n; ++i) {
+    const Tensor row = slice(scores, 2, i, i + 1);  // (B, H, 1, T)
+    const Tensor weights = softmax(slice(row - less, -1, 0, i + 1), -1);
+    contexts.push_back(matmul(weights, slice(v, -2, 0, i + 1)));
+    if (i < 2) continue;  // there is no key between the first and its own
+    const Tensor first_head = slice(slice(row, 1, 0, 1), -1, 1, i);
+    const Tensor positive = where(greater(first_head, zeros({}, f64)), first_head, zeros({}, f64));
+    less = less + concat({none(1), positive, none(n - i)}, -1);
+  }
+  return concat(contexts, -2);
+}
+
+/// Qiu et al. 2025: what a head has read, times a gate that the query opens.
+Tensor output_gate(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
+  const Tensor context = matmul(masked_softmax(dots(q, k), pairs(q.size(-2), causal)), v);
+  const Tensor opens = matmul(q, unsqueeze(w[0], -1));  // (B, H, T, 1)
+  return context / (1.0 + exp(0.0 - opens));
+}
+
+/// Softmax with e^c more in its sum, where each head has its own c.
+Tensor sink(const Tensor& q, const Tensor& k, const Tensor& v, const Values& w) {
   const Tensor scores = dots(q, k);
   const Tensor terms = where(pairs(q.size(-2), causal), exp(scores), zeros({}, f64));
-  return matmul(terms / (1.0 + sum(terms, {-1}, Keep::yes)), v);
+  return matmul(terms / (exp(per_head(w[0])) + sum(terms, {-1}, Keep::yes)), v);
 }
 
 /// Ramapuram et al. 2024: σ(s − log n)
@@ -208,7 +234,9 @@ const std::map<std::string, Reference>& references() {
       {"local-p", local_p},
       {"differential", differential},
       {"talking heads", talking_heads},
+      {"selective", selective},
       {"sigmoid", sigmoid_attention},
+      {"output gate", output_gate},
       {"sink", sink}};
   return all;
 }
@@ -254,7 +282,8 @@ TEST_CASE("the gallery's last queries alone, as with a cache of keys, are those 
           "[gallery]") {
   for (const GalleryEntry& entry : lesson26::gallery()) {
     const kit::Mechanism& mechanism = entry.mechanism;
-    if (mechanism.name == "coverage") continue;  // it adds up what all queries have read
+    // These two add up what all earlier queries have read or selected.
+    if (mechanism.name == "coverage" || mechanism.name == "selective") continue;
     CAPTURE(mechanism.name);
     constexpr Size kWords = 60;
     const Values all = draw(mechanism, kWords);
