@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -21,11 +23,12 @@ namespace {
 constexpr Size kWidth = 8, kKeys = 16, kSymbols = 10, kBatch = 128;
 
 struct Questions {
-  Tensor query;    // (B, 1, d)
-  Tensor keys;     // (B, n, d), each with the norm √d
-  Tensor values;   // (B, n, symbols): codes
-  Indices meant;   // (B): the key that the query was made from
-  Indices answer;  // (B): the symbol of that key
+  Tensor query;     // (B, 1, d)
+  Tensor keys;      // (B, n, d), each with the norm √d
+  Tensor values;    // (B, n, symbols): codes
+  Indices symbols;  // (B, n): the symbol of each key
+  Indices meant;    // (B): the key that the query was made from
+  Indices answer;   // (B): the symbol of that key
 };
 
 const char* name_of(Projected projected) {
@@ -48,9 +51,30 @@ Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
     answer.push_back(symbols[static_cast<std::size_t>(place.back())]);
   }
   const Tensor wanted = embedding(reshape(keys, {batch * kKeys, kWidth}), Indices(place, {batch}));
-  return {unsqueeze(matmul(wanted, transpose(hidden_rotation(seed))), 1), keys,  // rows: (R k)ᵀ = kᵀ Rᵀ
-          embedding(codes, Indices(symbols, {batch, kKeys})), Indices(meant, {batch}),
+  const Tensor queries = matmul(wanted, transpose(hidden_rotation(seed)));  // rows: (R k)ᵀ = kᵀ Rᵀ
+  return {unsqueeze(queries, 1),
+          keys,
+          embedding(codes, Indices(symbols, {batch, kKeys})),
+          Indices(symbols, {batch, kKeys}),
+          Indices(meant, {batch}),
           Indices(answer, {batch})};
+}
+
+Questions test_questions(const kit::Options& options) {
+  return draw_questions(options.smoke ? 200 : 5000, options.seed, 50);
+}
+
+/// Returns the percentage of keys with the most frequent symbol of their example. A model that always names this symbol
+/// is right for this percentage of the queries, on average.
+double share_of_most_frequent(const Questions& questions) {
+  const std::vector<std::int64_t> symbols = questions.symbols.to_vector();
+  double share = 0;
+  for (std::size_t first = 0; first < symbols.size(); first += kKeys) {
+    std::array<int, kSymbols> count{};
+    for (std::size_t key = first; key < first + kKeys; ++key) ++count[static_cast<std::size_t>(symbols[key])];
+    share += 100.0 * *std::max_element(count.begin(), count.end()) / static_cast<double>(symbols.size());
+  }
+  return share;
 }
 
 void train(Retriever& retriever, const char* name, const kit::Options& options) {
@@ -110,7 +134,7 @@ Tensor hidden_rotation(std::uint64_t seed) { return random_rotation(kWidth, kit:
 Outcome train_and_test(Projected projected, const kit::Options& options) {
   Retriever retriever(kWidth, kSymbols, kSymbols, projected);
   train(retriever, name_of(projected), options);
-  const Questions questions = draw_questions(options.smoke ? 200 : 5000, options.seed, 50);
+  const Questions questions = test_questions(options);
   const AttentionOutput read = retriever(questions.query, questions.keys, questions.values);
   return {kit::percent_equal(argmax(squeeze(read.context, 1)), questions.answer),
           kit::percent_equal(argmax(squeeze(read.weights, 1)), questions.meant),
@@ -118,9 +142,9 @@ Outcome train_and_test(Projected projected, const kit::Options& options) {
 }
 
 Outcomes train_three(const kit::Options& options) {
-  const Outcomes outcomes{train_and_test(Projected::nothing, options),
-                          train_and_test(Projected::queries, options),
-                          train_and_test(Projected::both, options)};
+  const Outcomes outcomes{
+      train_and_test(Projected::nothing, options), train_and_test(Projected::queries, options),
+      train_and_test(Projected::both, options), share_of_most_frequent(test_questions(options))};
   fmt::print(
       "  learned              right answers            how often the largest weight is on the right key\n");
   const auto row = [](Projected projected, const Outcome& outcome) {
@@ -130,6 +154,7 @@ Outcomes train_three(const kit::Options& options) {
   row(Projected::nothing, outcomes.nothing);
   row(Projected::queries, outcomes.queries);
   row(Projected::both, outcomes.both);
+  fmt::print("  most frequent symbol {:>11.1f} %\n", outcomes.most_frequent);
   return outcomes;
 }
 

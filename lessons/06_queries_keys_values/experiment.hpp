@@ -43,15 +43,18 @@ Outcome train_and_test(Projected projected, const kit::Options& options);
 /// The outcomes of three models, one for each value of Projected.
 struct Outcomes {
   Outcome nothing, queries, both;
+  double
+      most_frequent;  ///< percentage of right answers of a model that always names the most frequent symbol
 };
-/// Trains one model for each value of Projected, and prints a row for each.
+/// Trains one model for each value of Projected, and prints a row for each. The last row is the percentage of right
+/// answers of a model that always names the most frequent symbol of the sixteen keys.
 Outcomes train_three(const kit::Options& options);
 
 /// Returns the cosine similarity of two matrices, each flattened to a vector.
 double cosine_similarity(const Tensor& a, const Tensor& b);
 
-/// Four words x (4, 3), the matrices W_Q, W_K and W_V (3, 3), and the context (4, 3) that an independent implementation
-/// computed from them.
+/// Four words x (4, 3), the matrices W_Q, W_K and W_V (3, 3), and the context (4, 3) that NumPy computed from
+/// them.
 struct KnownWords {
   Tensor x, w_q, w_k, w_v, context;
 };
