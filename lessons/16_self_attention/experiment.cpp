@@ -107,8 +107,10 @@ void measure_weights(const Marker& model, const Indices& tokens, Marked& marked,
     for (kit::Series* series : {&together, &each}) series->x.push_back(times);
     together.y.push_back(100 * total / found);
     each.y.push_back(together.y.back() / times);
-    fmt::print("  symbol that occurs {} ×: {:.1f} % of the weight on all its tokens, {:.1f} % on each\n",
-               times, together.y.back(), each.y.back());
+    const double share = total / found;  // c e^β / (c e^β + n − c), which we solve for e^β
+    fmt::print(
+        "  symbol that occurs {} ×: {:.1f} % of the weight on all its tokens, {:.1f} % on each (e^β = {:.1f})\n",
+        times, together.y.back(), each.y.back(), share * (kit::kTokens - times) / (times * (1 - share)));
   }
   marked.grows = together.y[0] < together.y[1] && together.y[1] < together.y[2];
   marked.each_falls = each.y[0] > each.y[1] && each.y[1] > each.y[2];

@@ -35,12 +35,14 @@ void check_layers(const std::function<Tensor(const Tensor& a, const SelfAttentio
 /// Results of a model on sentences that are not in its training set.
 struct Filled {
   double right = 0, on_noun = 0;  ///< right answers, and mean weight of the gap on the noun, both in per cent
+  double gap_at_start = 0;        ///< mean weight of the gap on itself before training, in per cent
   Tensor weights;                 ///< attention weights for "see _ girl run", (4, 4)
 };
 
 /// Returns a recorder of the attention weights in "see _ girl run" at several steps of training. It records two
 /// models: first the one with projections, then the one without.
 kit::TrainingRecorder recorder_of_agreement(const kit::Options& options);
+/// Trains a model. Prints the gap's weights in "see _ girl run" before and after training.
 Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecorder& recorder,
                        const kit::Options& options);
 /// Draws the attention weights in "see _ girl run" to agreement.svg, and saves the recorded maps to

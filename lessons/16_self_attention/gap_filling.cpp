@@ -1,4 +1,7 @@
 // Trains self-attention to fill a gap in a sentence: part 2 of lesson 16.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string>
 #include <vector>
 
@@ -50,6 +53,13 @@ Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecor
     recorder.after(step, [&] { return Maps{model.layer(model.words(shown)).weights.to_vector()}; });
   };
   look(0);
+  const auto weights_of = [&](const Indices& words) { return model.layer(model.words(words)).weights; };
+  const auto mean_of_gap = [](const Tensor& weights, Size word) {
+    return 100 * mean(select(select(weights, 1, kit::kGap), 1, word)).item();
+  };
+  const auto gap_of_shown = [&] { return select(select(weights_of(shown), 0, 0), 0, kit::kGap).to_vector(); };
+  const std::vector<double> at_start = gap_of_shown();
+  const double gap_at_start = mean_of_gap(weights_of(test.words), kit::kGap);
   kit::train(model,
              {.name = name,
               .steps = steps_of_agreement(options),
@@ -59,9 +69,12 @@ Filled learn_agreement(const char* name, Projected projected, kit::TrainingRecor
               .seed = options.seed,
               .after_step = look},
              [&](kit::Random) { return cross_entropy(model(train.words), train.answers); });
-  const Tensor weights = model.layer(model.words(test.words)).weights;
-  return {kit::percent_equal(argmax(model(test.words)), test.answers),
-          100 * mean(select(select(weights, 1, kit::kGap), 1, kit::kNoun)).item(), select(weights, 0, 0)};
+  fmt::print(
+      "  {:<19} weights of the gap on see, _, girl, run:  {:.2f} at the start, {:.2f} after training\n", name,
+      fmt::join(at_start, " "), fmt::join(gap_of_shown(), " "));
+  const Tensor weights = weights_of(test.words);
+  return {kit::percent_equal(argmax(model(test.words)), test.answers), mean_of_gap(weights, kit::kNoun),
+          gap_at_start, select(weights, 0, 0)};
 }
 
 void draw_agreement(const Filled& filled, const kit::TrainingRecorder& recorder,
