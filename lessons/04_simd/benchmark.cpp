@@ -36,7 +36,7 @@ constexpr Size kFewRows = 8;  // the rows on which three_loops is timed
 constexpr int kStrip = 8;
 
 /// Keeps eight vectors of a row of c in registers as eight sums while p goes from 0 to n − 1, and stores them once.
-[[gnu::noinline]] void batches(const float* a, const float* b, float* c, Size n) {
+[[gnu::noinline]] void row_strips(const float* a, const float* b, float* c, Size n) {
   for (Size i = 0; i < n; ++i)
     for (Size j = 0; j < n; j += kStrip * kLanes) {
       Vector sum[kStrip];
@@ -115,11 +115,13 @@ Benchmark::Benchmark(const ProductFunctions& functions, double intensity, const 
        {billions(kFewRows), [=] { functions.three_loops(pa, pb, into(0), n, kFewRows); }}},
       {"reordered", 1.0 / 6, {billions(n), [=] { functions.reordered(pa, pb, into(1), n); }}},
       {"lanes by hand", 1.0 / 6, {billions(n), [=] { lanes_by_hand(pa, pb, into(2), n); }}},
-      {"batches", tile_intensity(1, kStrip, kLanes), {billions(n), [=] { batches(pa, pb, into(3), n); }}},
+      {"row strips",
+       tile_intensity(1, kStrip, kLanes),
+       {billions(n), [=] { row_strips(pa, pb, into(3), n); }}},
       {"blocked", intensity, {billions(n), [=, this] { functions.blocked(pa, pb, into(4), n, packed_); }}},
-      {"core's", tile_intensity(simd::kTileRows<float>, simd::kTileVectors, kLanes), {billions(n), [this] {
-                                                                                        c[5] = matmul(a, b);
-                                                                                      }}}};
+      {"library", tile_intensity(simd::kTileRows<float>, simd::kTileVectors, kLanes), {billions(n), [this] {
+                                                                                         c[5] = matmul(a, b);
+                                                                                       }}}};
 }
 
 void Benchmark::run(Size rounds) {
@@ -181,7 +183,7 @@ double show_chains(const Benchmark& benchmark, const kit::Options& options, kit:
 void show_products(const Benchmark& benchmark, kit::Report& report) {
   const auto n = static_cast<double>(benchmark.a.size(0));
   const double peak = benchmark.peak().speed;
-  fmt::print("  {0} × {0} floats on one thread; core's is the library's product, for comparison\n", n);
+  fmt::print("  {0} × {0} floats on one thread; library is the product of core/, for comparison\n", n);
   fmt::print(
       "  an error of 1 is the largest that rounding can cause in a sum of {0} products: {0} · 2⁻²⁴ · Σ |a| |b|\n",
       n);
@@ -206,8 +208,8 @@ void show_products(const Benchmark& benchmark, kit::Report& report) {
   report.at_least("speed of lanes by hand ÷ speed of three loops",
                   by_hand / benchmark.speed_of("three loops"), 3, "times as fast");
   report.at_least("speed of blocked, share of the peak", 100 * benchmark.speed_of("blocked") / peak, 50, "%");
-  report.at_least("speed of core's product, share of the peak", 100 * benchmark.speed_of("core's") / peak, 85,
-                  "%");
+  report.at_least("speed of the library's product, share of the peak",
+                  100 * benchmark.speed_of("library") / peak, 85, "%");
 }
 
 void show_limits(Benchmark& benchmark, kit::Report& report) {
@@ -216,11 +218,11 @@ void show_limits(Benchmark& benchmark, kit::Report& report) {
   const double loops = benchmark.speed_of("three loops"), chain = benchmark.one_lane.timed.best;
   report.figure("speed of three loops ÷ one chain of multiply-adds", 100 * loops / chain, "%");
   report.figure("speed of three loops ÷ one chain of additions", 100 * loops / benchmark.additions.best, "%");
-  const Product &reordered = benchmark.products[1], &batches = benchmark.products[3];
+  const Product &reordered = benchmark.products[1], &strips = benchmark.products[3];
   report.figure("speed of reordered ÷ slope of the first cache",
                 100 * reordered.timed.best / (levels[0].bandwidth() * reordered.intensity), "%");
-  report.figure("speed of batches ÷ slope of the second cache",
-                100 * batches.timed.best / (levels[1].bandwidth() * batches.intensity), "%");
+  report.figure("speed of row strips ÷ slope of the second cache",
+                100 * strips.timed.best / (levels[1].bandwidth() * strips.intensity), "%");
 }
 
 void show_roofline(Benchmark& benchmark, const kit::Options& options) {

@@ -11,7 +11,7 @@
 
 namespace tapestry::lesson04 {
 
-/// The chapter's products c = a·b of n × n matrices. The first computes only the first `rows` rows. ("batches" is in
+/// The chapter's products c = a·b of n × n matrices. The first computes only the first `rows` rows. ("row strips" is in
 /// benchmark.cpp.)
 struct ProductFunctions {
   void (*three_loops)(const float* a, const float* b, float* c, Size n, Size rows);
@@ -51,8 +51,8 @@ struct Benchmark {
   /// Runs all programs `rounds` times. Then three_loops computes its whole product once, so that it can be checked.
   void run(Size rounds);
   Peak peak() const;
-  /// Returns the best speed of "three loops", "reordered", "lanes by hand" (reordered, written with Vector), "batches",
-  /// "blocked" or "core's".
+  /// Returns the best speed of "three loops", "reordered", "lanes by hand" (reordered, written with Vector), "row strips",
+  /// "blocked" or "library".
   double speed_of(std::string_view name) const;
 
   Tensor a, b;
