@@ -114,7 +114,9 @@ void write_one(const Reverser& reverser, const kit::Options& options) {
   const Written written = write(reverser.model, one);
   const kit::Vocabulary letters = kit::alphabet();
   const auto line = [&](const char* name, const kit::Ids& ids) {
-    fmt::print("  {:<8} {}\n", name, kit::join_words(letters.decode(ids)));
+    fmt::print("  {:<8}", name);
+    for (const std::int64_t id : ids) fmt::print(" {}", id == kit::kEnd ? "·" : letters.word(id));
+    fmt::print("\n");
   };
   line("source", one.sources.ids);
   line("target", written.wanted.to_vector());

@@ -1,4 +1,4 @@
-// 10 bottleneck: one vector cannot hold a long sentence
+// 10 bottleneck: how much one vector can hold
 //
 // 15 minutes to read, 30 seconds to run. Needs lesson 09 (the GRU) and lesson 03 (cross-entropy, Adam).
 // Afterwards you can build an encoder and a decoder, train them with teacher forcing, decode freely, and tell which
@@ -31,8 +31,11 @@ namespace {
 //
 //     reading 4, 7, 2:   h = 4, 47, 472          writing:   2, 7, 4
 //
-// The code 472 has the whole string in it, and the decoder writes the string backwards. A double stores every integer
-// of up to 15 digits exactly. So a code of 64 doubles could hold 960 letters.
+// The code 472 has the whole string in it, and the decoder writes the string backwards. (It must also know the length:
+// the strings 4, 7 and 0, 4, 7 have the same code, 47.)
+//
+// A double stores every integer of up to 15 digits exactly, and a float stores every integer of up to 7 digits. So 64
+// doubles could hold 960 letters. Our models compute with floats, and 64 floats could hold 448 letters.
 
 void one_number(kit::Report& report) {
   double h = 0;
@@ -51,16 +54,20 @@ void one_number(kit::Report& report) {
 //     move_on    s_t = GRU(e_{t−1}, s_{t−1})                e_{t−1} is the embedding of the symbol before y_t
 //     say        logits_t = O tanh(R s_t + r) + o           one logit for each symbol that y_t can be
 //
-// Here y_t is the t-th symbol of the output. W, R and O are learned matrices, and b, r and o are their biases.
+// Here y_t is the t-th symbol of the output. W, R and O are learned matrices, and b, r and o are their biases. With W,
+// the decoder's first state can be a learned function of the code, and it could have another width. With R, each
+// prediction has a hidden layer between the state and the logits.
 //
 // Four symbols are not letters. <start> is the decoder's first input, and <end> says that the string is over
-// (kit::kStart, kEnd). <pad> is padding, and <unk> replaces words that are not in a vocabulary.
+// (kit::kStart, kEnd). The input of the encoder ends with <end>, too. <pad> is padding, and <unk> replaces words that
+// are not in a vocabulary.
 
 struct ByHand {
-  const PlainTranslator& nn;  // nn/'s model of this kind: we use its tables and linear layers W x + b
+  const PlainTranslator& nn;  // the library's model: we use its weights, but compute each step ourselves
   kit::GruWeights reader = gru_weights(nn.encoder.rnn), writer = gru_weights(nn.decoder.cell);
 
-  /// Takes source (B, T), strings of one length. Returns the code (B, H).
+  /// Takes source (B, T), B strings of T symbols. Returns the code (B, H). E is the width of an embedding, and H the
+  /// number of units.
   Tensor read(const Indices& source) const {
     const Tensor x = embedding(nn.encoder.embedding.weight, source);  // (B, T, E)
     Tensor h = zeros({x.size(0), nn.encoder.rnn.hidden()}, x.dtype());
@@ -68,8 +75,8 @@ struct ByHand {
     return h;
   }
   Tensor begin(const Tensor& code) const { return tanh(nn.decoder.initial(code)); }
-  Tensor move_on(const Indices& words, const Tensor& s) const {
-    return kit::gru_step(embedding(nn.decoder.embedding.weight, words), s, writer);
+  Tensor move_on(const Indices& symbols, const Tensor& s) const {
+    return kit::gru_step(embedding(nn.decoder.embedding.weight, symbols), s, writer);
   }
   Tensor say(const Tensor& s) const { return nn.decoder.output(tanh(nn.decoder.readout(s))); }
 
@@ -83,12 +90,12 @@ struct ByHand {
   //
   // The whole string has the probability 0.5 · 0.8 · 0.9 = 0.36, which equals e^(−3 · 0.341).
 
-  /// Takes words (B, T): <start> y_1 …. Returns logits (B, T, V) for y_1 y_2 …, where V is the number of symbols.
-  Tensor forced(const Tensor& code, const Indices& words) const {
+  /// Takes symbols (B, T): <start> y_1 …. Returns logits (B, T, V) for y_1 y_2 …, where V is the number of symbols.
+  Tensor forced(const Tensor& code, const Indices& symbols) const {
     Tensor s = begin(code);
     std::vector<Tensor> logits;
-    for (Size t = 0; t < words.shape()[1]; ++t) {
-      s = move_on(words.column(t), s);
+    for (Size t = 0; t < symbols.shape()[1]; ++t) {
+      s = move_on(symbols.column(t), s);
       logits.push_back(say(s));
     }
     return stack(logits, 1);  // stacks them along a new axis 1
@@ -101,10 +108,10 @@ struct ByHand {
   Ids free(const Tensor& code, std::size_t longest) const {
     Tensor s = begin(code);
     Ids written;
-    for (std::int64_t word = kit::kStart; written.size() < longest; written.push_back(word)) {
-      s = move_on({word}, s);
-      word = argmax(say(s)).to_vector().front();
-      if (word == kit::kEnd) break;
+    for (std::int64_t symbol = kit::kStart; written.size() < longest; written.push_back(symbol)) {
+      s = move_on({symbol}, s);
+      symbol = argmax(say(s)).to_vector().front();
+      if (symbol == kit::kEnd) break;
     }
     return written;
   }
@@ -123,7 +130,7 @@ void model_by_hand(std::uint64_t seed, kit::Report& report) {
   kit::check_by_hand(
       report, "read() and forced()", [&] { return ours.forced(ours.read(source), fed); },
       [&] { return model(source, {}, fed); }, model.parameters(), seed);
-  model.eval();  // nn/'s search requires it; it would turn off dropout
+  model.eval();  // greedy(), the library's free decoding, requires evaluation mode
   const std::vector<Decoded> found =
       greedy(*model.begin(source, {}), {.begin = kit::kStart, .end = kit::kEnd, .max_length = 6});
   report.check("free() writes the same symbols as nn/'s greedy()",
@@ -131,17 +138,29 @@ void model_by_hand(std::uint64_t seed, kit::Report& report) {
 }
 
 // ---- 3. Three measures of success -------------------------------------------------------------------------
-// The task is to write random strings of 4 to 24 letters backwards. We can measure success in three ways:
+// The task is to write random strings of 4 to 24 letters backwards. There are ten letters, a to j, so a guess is right
+// for one letter in ten. A training step of train() (in experiment.cpp) draws 32 strings of one length. A string of n
+// letters gives:
+//
+//     source    x_1 x_2 … x_n <end>
+//     input     <start> y_1 … y_n
+//     target    y_1 … y_n <end>
+//     loss      cross_entropy(model(source, input), target)
+//
+// Adam trains each model for 1600 steps. Then we measure success in three ways:
 //
 // - the percentage of right letters under teacher forcing;
 // - the percentage of right letters in free decoding;
 // - the percentage of strings that are right as a whole in free decoding, including <end> (*exact match*).
+//
+// We compare the letters position by position, and <end> counts as a letter. To have a letter at each position, we
+// continue free decoding after <end>.
 
 std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report) {
   const kit::Question room = report.ask(
       "24 letters",
-      "A code of 64 numbers could hold 960 letters. After training, what percentage of the strings of 24 letters is "
-      "an exact match?",
+      "A code of 64 floats could hold 448 letters. After 1600 training steps, what percentage of the strings of 24 "
+      "letters is an exact match?",
       {"nearly 100 %", "about 50 %", "nearly 0 %"});
   const kit::Question forced = report.ask(
       "strings under teacher forcing",
@@ -156,7 +175,7 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
 
   report.at_most("exact match at length 24, hidden 64", at_length(counted, 24).exact, 5, "%");
   report.answer(room, 'c', at_length(counted, 24).exact <= 5,
-                "A vector could hold far more than training teaches this model to store in it.");
+                "A vector could hold far more than these 1600 steps teach this model to store in it.");
   const Counted& middle = at_length(counted, 16);
   report.figure("letters right when forced, length 16", middle.letters_forced, "%");
   report.figure("letters right when free, length 16", middle.letters, "%");
@@ -171,15 +190,17 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
   return counted;
 }
 
-// At seed 1, the program prints one string of 16 letters, its target, and what the decoder writes:
+// At seed 1, the program prints one string of 16 letters, its target, and what the decoder writes. (· is <end>.)
 //
-//     source   h e j g j f h g i c b g a i i d
-//     target   d i i a g b c i g h f j g j e h
-//     forced   i i i g g b c i g h
-//     free     i d i g d a b c h
+//     source   h e j g j f h g i c b g a i i d ·
+//     target   d i i a g b c i g h f j g j e h ·
+//     forced   i i i g g b c i g h · j g j h h ·
+//     free     i d i g d a b c h · a · f h · · f
 //
-// At seed 1, at length 16, 65.76 % of the letters are right under teacher forcing, and 35.39 % in free decoding. But
-// 0 % of the strings of length 24 are right as a whole.
+// Under teacher forcing, there is a prediction for each symbol of the target, also after a wrong <end>.
+//
+// At seed 1 and length 16, 65.76 % of the letters are right under teacher forcing, and 35.39 % in free decoding. But
+// 0 % of the strings are right as a whole.
 //
 // So a training log that says "two of three letters are right" may belong to a model that writes no string correctly.
 //
@@ -187,18 +208,20 @@ std::vector<Counted> three_ways(const kit::Options& options, kit::Report& report
 // this.)
 
 // ---- 4. A wider code --------------------------------------------------------------------------------------
-// Does a wider code help? We train models with 32, 64, 128 and 256 units. Each doubling gives the GRUs about four
-// times as many weights. For each model, we measure the *half length*: the length at which exact match falls to half.
+// Does a wider code help? We train models with 32, 64, 128 and 256 units for 1600 steps each. Each doubling gives the
+// GRUs three to four times as many weights. For each model, we measure the *half length*: the length at which half of
+// the strings are exact matches.
 
 void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
-      "twice the units", "If the code has twice as many units, by how much does the half length grow?",
-      {"by a few letters", "it doubles", "not at all, because the number of training steps is the limit"});
+      "twice the units",
+      "If the code has twice as many units, by how much does the half length after 1600 steps grow?",
+      {"by a few letters", "it doubles", "not at all"});
   const std::vector<Width> widths = widen(of_64, options);
   report.answer(
       doubled, 'a', few_letters_more(widths, report),
-      "Each further letter needs many more units. In lesson 11, the decoder looks back at all states of "
-      "the encoder instead.");
+      "With the same number of training steps, each further letter needs many more units. In lesson 11, the "
+      "decoder looks back at all states of the encoder instead.");
 }
 
 // At seed 1, the table of the four models is:
@@ -209,8 +232,13 @@ void wider(const std::vector<Counted>& of_64, const kit::Options& options, kit::
 //         128    150990               10.5             88.8 %     1.0     0.0
 //         256    529486               13.7             98.0 %    20.4     0.0
 //
-// From row to row, the number of weights about triples, but the half length grows by two or three letters only. The
+// From row to row, the number of all weights about triples, but the half length grows by two or three letters only. The
 // report checks that it grows at every doubling.
+//
+// Is the code too small, or the training too short? This table cannot tell, because all models have the same number of
+// steps. With --steps 6400 at seed 1, the model with 64 units reaches a half length of 14 letters, as the model with
+// 256 units does after 1600 steps. So a code of 64 numbers can hold more letters, but the model takes long to learn it.
+// And even then, no string of 24 letters is right.
 
 // What to remember. An encoder reads a sequence into one vector, the code, and a decoder writes a sequence from it.
 // Under teacher forcing, the decoder's input is the right symbol; in free decoding, it is the symbol that the decoder
@@ -232,7 +260,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  kit::Lesson program("10_bottleneck", "one vector cannot hold a long sentence");
+  kit::Lesson program("10_bottleneck", "how much one vector can hold");
   program.steps(1600, 4);
   return program.run(argc, argv, lesson);
 }
