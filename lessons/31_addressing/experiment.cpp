@@ -22,10 +22,11 @@ constexpr std::uint64_t kTestStreams = 1'000'000;  // far from the training stre
 struct Task {
   const char* name;
   Strings (*draw)(kit::Random random, Size rows, Size length);
-  Size shortest, longest;  // lengths in training
+  Size shortest, longest;   // lengths in training
+  bool one_answer = false;  // letters and strings are then the same
 };
 constexpr Task kCopy{"copy", draw_copy, 1, 10}, kGoOn{"continue", draw_go_on, kShortest, 10},
-    kMarked{"marked", draw_marked, 40, 40};
+    kMarked{"marked", draw_marked, 40, 40, true};
 
 struct Plan {
   const char* name;
@@ -67,13 +68,22 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
   Right right;
   std::tie(right.letters, right.strings) = measure(*reader, task, task.longest, options);
   std::tie(right.letters_twice, right.strings_twice) = measure(*reader, task, 2 * task.longest, options);
-  fmt::print("  {:<24}{:>9}{:>12.1f} %{:>10.1f} %{:>12.1f} %{:>10.1f} %\n", plan.name,
-             kit::weights_of(*reader), right.letters, right.strings, right.letters_twice,
-             right.strings_twice);
+  if (task.one_answer)
+    fmt::print("  {:<24}{:>9}{:>13.1f} %{:>13.1f} %\n", plan.name, kit::weights_of(*reader), right.strings,
+               right.strings_twice);
+  else
+    fmt::print("  {:<24}{:>9}{:>12.1f} %{:>10.1f} %{:>12.1f} %{:>10.1f} %\n", plan.name,
+               kit::weights_of(*reader), right.letters, right.strings, right.letters_twice,
+               right.strings_twice);
   return {std::move(reader), right};
 }
 
 void print_head(const Task& task) {
+  if (task.one_answer) {
+    fmt::print("  {:<24}{:>9}{:>15}{:>15}\n", task.name, "params", fmt::format("@{}", task.longest),
+               fmt::format("@{}", 2 * task.longest));
+    return;
+  }
   fmt::print("  {:<24}{:>9}{:>14}{:>12}{:>14}{:>12}\n", task.name, "params",
              fmt::format("letters @{}", task.longest), "strings",
              fmt::format("letters @{}", 2 * task.longest), "strings");
@@ -102,6 +112,19 @@ void draw_head(const Reader& reader, const Task& task, Size length, Size head, c
                                             : "input (\"|\": end; \".\": output a letter)";
   map.row_axis = "slot";
   kit::show(map, options.out / file);
+}
+
+/// Returns the mean weight, in %, that the last step puts on the state of the marked letter.
+double weight_on_mark(const Reader& reader, const kit::Options& options) {
+  const Size rows = options.smoke ? 5 : 500, length = kMarked.longest;
+  const Strings strings = draw_marked(kit::Random(options.seed, kTestStreams), rows, length);
+  const Tensor weights = (*reader.lstmn)(reader.words(strings)).weights.back();  // (B, 1, length)
+  const auto marks = strings.marks.to_vector();
+  double sum = 0;
+  for (Size row = 0; row < rows; ++row)
+    for (Size t = 0; t < length; ++t)
+      if (marks[static_cast<std::size_t>(row * (length + 1) + t)] == kFrom) sum += weights.at({row, 0, t});
+  return 100 * sum / static_cast<double>(rows);
 }
 
 Plan plan_of(const char* name, NeuralTuringMachineOptions machine, HeadMoves moves) {
@@ -165,6 +188,10 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
   Trained first = machine_at("machine", options.seed);
   const bool again = first.right.strings < 99 && !options.smoke;
   const Trained both = again ? machine_at("machine, another seed", options.seed + 1000) : std::move(first);
+  NeuralTuringMachineOptions undecided = machine;
+  undecided.readers_start = undecided.writers_start = HeadStart::undecided;
+  if (machine.readers_start != HeadStart::undecided)
+    train(plan_of("machine, undecided", undecided, HeadMoves::by_both), kCopy, options);
   const Trained content = train(plan_of("machine, by content only", machine, HeadMoves::by_content), kCopy,
                                 options),
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 0.01}, kCopy, options),
@@ -187,6 +214,9 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
             options);
   report.at_least("copy, 10 letters: machine, string accuracy", both.right.strings, 99, "%");
   report.at_least("copy, 20 letters: machine, string accuracy", both.right.strings_twice, 95, "%");
+  for (const Size length : {28, 32})
+    report.figure(fmt::format("copy, {} letters: machine, string accuracy", length),
+                  measure(*both.reader, kCopy, length, options).second, "%");
   report.at_most("copy, 20 letters: LSTM, string accuracy", lstm.right.strings_twice, 1, "%");
   report.at_most("copy, 10 letters: moves by content only, string accuracy", content.right.strings, 30, "%");
   report.at_most("copy, 10 letters: LSTMN, string accuracy", lstmn.right.strings, 10, "%");
@@ -216,6 +246,8 @@ Marked train_marked(const kit::Options& options, kit::Report& report) {
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 3e-3}, kMarked, options);
   report.at_least("marked, 40 letters: LSTMN, accuracy", lstmn.right.strings, 99, "%");
   report.at_least("marked, 80 letters: LSTMN, accuracy", lstmn.right.strings_twice, 95, "%");
+  report.figure("marked, 40 letters: weight on the marked state", weight_on_mark(*lstmn.reader, options),
+                "%");
   report.at_most("marked, 40 letters: LSTM, accuracy", lstm.right.strings, 30, "%");
   return {lstmn.right.strings, lstm.right.strings};
 }
