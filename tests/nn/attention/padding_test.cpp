@@ -299,7 +299,7 @@ TEST_CASE("multi-head attention of no tokens, no keys or no rows returns none or
     CHECK(layer(none, none, none).context.shape() == none.shape());
     CHECK(layer(no_rows, no_rows, no_rows).context.shape() == no_rows.shape());
     // The contexts are 0, so the bias of the output is left, which starts at 0.
-    CHECK(apart(layer.context(x, layer.prepare(none, none)), zeros({2, 3, 8}, DType::f64)) == 0);
+    CHECK(testing::apart(layer.context(x, layer.prepare(none, none)), zeros({2, 3, 8}, DType::f64)) == 0);
   }
 }
 
