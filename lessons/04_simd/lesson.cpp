@@ -199,7 +199,7 @@ void four_products(const Benchmark& benchmark, kit::Report& report) {
   show_products(benchmark, report);
   report.answer(
       order, 'b', benchmark.speed_of("reordered") >= 1.3 * benchmark.speed_of("three loops"),
-      "Reordered moves more data. But its neighbouring sums don't wait for each other, and they can share a register.");
+      "Reordered moves more data. But its neighbouring sums do not wait for each other, and they can share a register.");
 }
 
 // ---- 4. The roofline model --------------------------------------------------------------------------------

@@ -71,8 +71,8 @@ Mask powers_of_two(Size queries, Size keys) {
 }
 
 int main() {
-  const BlockOptions options{
-      .width = 8, .heads = 2, .normalise = sigmoid_with_bias(8)};  // a query sees up to 8 keys
+  // With this mask, a query sees up to 8 keys.
+  const BlockOptions options{.width = 8, .heads = 2, .normalise = sigmoid_with_bias(8)};
   const AttentionCheckResult result = check_attention(options, {.causal = true}, {.mask = powers_of_two});
   std::printf("%s", result.report().c_str());
   return result.ok() ? 0 : 1;
