@@ -93,7 +93,7 @@ def undrawn(line, folder):
 
 def reasons(kept, folder):
     """Searches the lesson's source for the recorded answers, since a short run prints none."""
-    mask = lambda text: " ".join(re.sub(r"\{[^{}]*\}|-?\d[\d.,]*\d|\d", "…", text).split())
+    mask = lambda text: " ".join(re.sub(r"\{[^{};]*\}|-?\d[\d.,]*\d|\d", "…", text).split())
     text = "".join(path.read_text() for path in sorted(folder.glob("*.[ch]pp")))
     text = mask(re.sub(r'"\s*\n\s*"', "", text).replace('\\"', '"'))
     told = [piece for _, pieces in kept.sections for piece in pieces if piece.kind == "answer"]
