@@ -98,7 +98,7 @@ export class Editor {
           lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), closeBrackets(), highlightActiveLine(),
           codeFolding({ placeholderText: "… the task" }), indentUnit.of("  "), EditorState.tabSize.of(2), cpp(), EditorView.lineWrapping, wrapped,
           syntaxHighlighting(bookHighlighter), look, holes, error, escapeThenTab, focusMark,
-          EditorView.contentAttributes.of({ "aria-label": label, "aria-describedby": "note", spellcheck: "false", autocapitalize: "off" }),
+          EditorView.contentAttributes.of({ tabindex: "0", "aria-label": label, "aria-describedby": "note", spellcheck: "false", autocapitalize: "off" }),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return;
             onText(this.text);
