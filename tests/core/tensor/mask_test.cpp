@@ -107,7 +107,6 @@ TEST_CASE("any() and all() look at every element that one stands for") {
   const Mask mask = Mask::from(3, 4, [&](Size i, Size j) {
     return rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(j)] == 1;
   });
-  using Bits = std::vector<bool>;
   CHECK(mask.any({3, 1}).to_vector() == Bits{false, true, true});
   CHECK(mask.any({1, 4}).to_vector() == Bits{false, true, false, true});
   CHECK(mask.any({4}).to_vector() == Bits{false, true, false, true});
