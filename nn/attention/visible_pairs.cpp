@@ -62,6 +62,10 @@ Mask VisiblePairs::with_head_axes(Mask mask, int axes) {
   if (!mask.defined() || mask.rank() < 3) return mask;
   if (mask.rank() == 4 && mask.shape()[1] == 1)
     mask = mask.reshape({mask.shape()[0], mask.shape()[2], mask.shape()[3]});
+  if (mask.rank() > 3 && axes != 1)
+    fail(
+        "[pairs] a mask for each head must meet scores (B, heads, Tq, Tk), got mask {} and {} axes for the heads",
+        to_string(mask.shape()), axes);
   if (mask.rank() == 3)
     for (int i = 0; i < axes; ++i) mask = mask.unsqueeze(1);
   return mask;

@@ -41,6 +41,7 @@ class VisiblePairs {
   /// undefined if all pairs are visible.
   Mask mask() const { return with_head_axes(visible(), 1); }
   /// Returns the same for scores with another number of axes for the heads: none, (B, Tq, Tk), or several.
+  /// Throws Error for a mask that differs between heads, unless the scores have one such axis.
   Mask mask_for(const Tensor& scores) const { return with_head_axes(visible(), scores.rank() - 3); }
   /// Returns the same in the form that attend() and PreparedKV take: in tiles without a mask of the caller.
   AttendMask for_attend() const;

@@ -43,8 +43,8 @@ struct AttentionCheckPart {
 
 /// Result of check_attention().
 struct AttentionCheckResult {
-  std::vector<AttentionCheckPart>
-      parts;  // in the order of check_attention()'s list, without those that were skipped
+  /// The parts in the order of check_attention()'s list, without those that were skipped.
+  std::vector<AttentionCheckPart> parts;
 
   /// Returns true if all parts are ok. The conversion to bool returns the same.
   bool ok() const;

@@ -154,7 +154,7 @@ TEST_CASE("dropout keeps its share, scales it, and draws the same in both types"
   CHECK(dropout(ones({5}), 0).to_vector() == std::vector<double>(5, 1));
 }
 
-TEST_CASE("each taker gets numbers that nobody else draws, and a seed and step give the same again") {
+TEST_CASE("each call of next_stream() returns another stream, and a seed and step reproduce all of them") {
   set_random(3, 8);
   const Stream first = next_stream(), second = next_stream();
   CHECK(random_state().site == 2);
