@@ -9,20 +9,20 @@
 
 namespace tapestry {
 
-/// add, sub, mul and div return a + b, a − b, a × b and a / b, element by element. Shapes broadcast. Throws
-/// Error for shapes that do not, and for dtypes that differ.
+/// Element-wise a + b, a − b, a × b and a / b. Shapes broadcast. All throw Error for shapes that do not broadcast and
+/// for different dtypes.
 Tensor add(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor sub(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor mul(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor div(const Tensor& a, const Tensor& b, CallSite at = {});
-/// −x
+/// Returns −a.
 Tensor neg(const Tensor& a, CallSite at = {});
 
-/// Computes sum += x off the tape, to accumulate gradients. x broadcasts to `sum`, which no other reader may share.
+/// Adds x to `sum` in place, without recording an op; used to accumulate gradients. x broadcasts to `sum`.
 void add_in_place(Tensor& sum, const Tensor& x);
 
-/// An argument of an operator: a tensor, or a number that takes the dtype of the other argument. Stores the call
-/// site.
+/// An operand of + - * /: a tensor, or a number, which takes the dtype of the other operand. Also stores the line
+/// of the expression.
 struct Operand {
   Operand(const Tensor& tensor_in, CallSite at_in = {}) : tensor(&tensor_in), at(at_in) {}
   Operand(double number_in, CallSite at_in = {}) : number(number_in), at(at_in) {}
@@ -34,7 +34,7 @@ struct Operand {
 
 namespace detail {
 
-/// Returns a, the handle to assign to. Fails to compile for a Parameter, which a module and an optimiser share.
+/// Returns a. Fails to compile for a Parameter, because its module and its optimiser must keep the same tensor.
 template <class T>
 Tensor& rebind(T& a) {
   static_assert(
@@ -45,16 +45,15 @@ Tensor& rebind(T& a) {
 
 }  // namespace detail
 
-/// a + b, a - b, a * b, a / b and -a call add(), sub(), mul(), div() and neg(). Operands are tensors, or a tensor
-/// and a number.
+/// Operators for add(), sub(), mul(), div() and neg(). One of two operands may be a number.
 Tensor operator+(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a, const Operand& b);
 Tensor operator*(const Operand& a, const Operand& b);
 Tensor operator/(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a);
 
-/// a += b, a -= b, a *= b and a /= b assign a + b, a - b, a * b and a / b to the handle a, as in `x = x + y`. They
-/// record the same op, and other handles keep the old tensor. A Parameter cannot be assigned.
+/// `a += b` means `a = a + b`: it records an add and assigns the new tensor to a. Other copies of a keep the old
+/// tensor. The same holds for -=, *= and /=. A Parameter cannot be assigned.
 template <std::derived_from<Tensor> T>
 Tensor& operator+=(T& a, const Operand& b) {
   return detail::rebind(a) = Operand(a, b.at) + b;

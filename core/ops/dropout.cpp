@@ -9,7 +9,7 @@ namespace tapestry {
 
 namespace {
 
-/// Stream and rate of one dropout call. Together with an element's index they decide if it is dropped.
+/// Stream and rate of one dropout call. With an element's index, they determine if it is dropped.
 struct Draw {
   Stream stream;
   double rate;

@@ -1,5 +1,5 @@
-// einsum is composed of other ops: views and sums reduce each operand to distinct letters, and one matmul or one
-// product computes the rest.
+// einsum is composed of other ops: views and sums reduce each operand to distinct letters; one matmul, or one mul if
+// no letter is summed, does the rest.
 #include "core/ops/einsum.hpp"
 
 #include <algorithm>
@@ -102,7 +102,7 @@ Named diagonals(Named named, CallSite at) {
   return named;
 }
 
-/// Returns the operand with distinct letters, all of which `needed` contains; others are summed over.
+/// Returns the operand with distinct letters: takes diagonals, and sums over letters that `needed` does not contain.
 Named prepared(const Tensor& x, const std::string& letters, const std::string& needed,
                std::string_view equation, CallSite at) {
   if (static_cast<int>(letters.size()) != x.rank())
@@ -152,7 +152,7 @@ Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b, CallS
   const Equation e = parse(equation, 2, at);
   const Named left = prepared(a, e.operands[0], e.operands[1] + e.result, equation, at),
               right = prepared(b, e.operands[1], e.operands[0] + e.result, equation, at);
-  // Letters of both operands in the result (batch) and not (summed), and those of the result in one operand.
+  // Letters of both operands, in the result (batch) or not (summed); letters of the left (rows) or right (columns) only.
   std::string batch, summed, rows, columns;
   for (const char letter : left.letters) {
     const bool in_result = e.result.find(letter) != std::string::npos;

@@ -7,11 +7,11 @@
 
 namespace tapestry {
 
-/// Computes the sum of products that an equation names, as in PyTorch: "bij,bjk->bik" is a batched matmul. Each
-/// letter names an axis. Letters that the result lacks are summed over; a letter that an operand repeats selects
-/// its diagonal. Without "->", the result has the letters that occur once, in alphabetical order. An axis of size 1
-/// broadcasts to the other operand's axis. Spaces are ignored. Throws Error for an ellipsis, and for letters that
-/// do not fit the operands.
+/// Computes a sum of products from an equation, as in PyTorch: "bij,bjk->bik" is a batched matmul. Each letter names
+/// an axis. Letters missing from the result are summed over. A letter repeated within an operand selects its
+/// diagonal. Without "->", the result has the letters that occur once, in alphabetical order. An axis of size 1
+/// broadcasts to the other operand's axis. Spaces are ignored. Throws Error for an ellipsis, and if the letters do
+/// not match the operands' axes.
 Tensor einsum(std::string_view equation, const Tensor& a, CallSite at = {});
 Tensor einsum(std::string_view equation, const Tensor& a, const Tensor& b, CallSite at = {});
 

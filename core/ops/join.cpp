@@ -19,7 +19,7 @@ namespace tapestry {
 
 namespace {
 
-constexpr Size kChunk = 16384;  // elements that are worth a thread
+constexpr Size kGrain = 16384;  // elements per task, at least
 
 /// Copies y[…, begin + i, …] = x[…, i, …] into a new tensor y, off the tape.
 void put(const Tensor& y, const Tensor& x, int axis, Size begin) {
@@ -110,7 +110,7 @@ Tensor flip(const Tensor& x, int axis, CallSite at) {
     T* to = y.mutable_data<T>();
     const T* from = source.data<T>();
     const Size block = n * inner, blocks = block == 0 ? 0 : x.count() / block;
-    simd::parallel_ranges(blocks, kChunk / std::max<Size>(1, block) + 1, [&](Size begin, Size end) {
+    simd::parallel_ranges(blocks, kGrain / std::max<Size>(1, block) + 1, [&](Size begin, Size end) {
       for (Size first = begin * block; first < end * block; first += block) {
         if (inner == 1) std::reverse_copy(from + first, from + first + n, to + first);
         for (Size i = 0; inner > 1 && i < n; ++i)
@@ -133,11 +133,11 @@ Tensor roll(const Tensor& x, Size shift, int axis, CallSite at) {
 
 namespace {
 
-/// Throws Error unless all ids (dense) are in 0 … n−1. The message names the first other id and its index.
+/// Throws Error unless all ids (dense) are in 0 … n−1. The message names the first invalid id and its index.
 void check_ids(const Indices& ids, Size n, const char* op, const char* what, CallSite at) {
   const Size count = ids.count();
   const std::int64_t* id = ids.data();
-  std::uint64_t largest = 0;  // a negative id is large without a sign; this loop runs on lanes
+  std::uint64_t largest = 0;  // as unsigned, a negative id is large; one max per id vectorises
   for (Size i = 0; i < count; ++i) largest = std::max(largest, static_cast<std::uint64_t>(id[i]));
   if (count == 0 || largest < static_cast<std::uint64_t>(n)) return;
   for (Size i = 0; i < count; ++i) {
@@ -203,15 +203,14 @@ void check_gather(const Tensor& x, int axis, const Indices& ids, const char* op,
 }
 
 /// Calls f(p, q) for each id: p is the offset of the id, and q the offset of the element that it selects in a dense
-/// tensor of `shape`.
-/// Runs in parallel over the axes before `axis`; calls that share an index of these come in order.
+/// tensor of `shape`. Runs in parallel over the axes before `axis`. Calls that may have the same q run in order.
 template <class F>
 void each_pair(const Dims& shape, int axis, const Indices& ids, F f) {
   const Size inner = shape.count(axis + 1, shape.rank());
   const Size n = shape[axis], block = ids.shape()[axis] * inner;
   if (ids.count() == 0) return;
   const std::int64_t* id = ids.data();
-  simd::parallel_ranges(ids.count() / block, kChunk / block + 1, [&](Size begin, Size end) {
+  simd::parallel_ranges(ids.count() / block, kGrain / block + 1, [&](Size begin, Size end) {
     for (Size outer = begin; outer < end; ++outer) {
       const Size first = outer * n * inner, end_pair = (outer + 1) * block;
       if (inner == 1) {

@@ -90,23 +90,23 @@ Tensor matmul(const Tensor& a, const Tensor& b, CallSite at) {
   shape[shape.rank() - 1] = b.size(-1);
   Tensor y = uninitialised_like(b, shape);
   multiply(y, a, b);
-  // The gradient of a factor that was broadcast over leading axes is summed over the repeats. Other gradients are
-  // accumulated by the product itself.
-  const auto short_cut = [](const Tensor& sum, const Tensor& dy) {
+  // A product can be added to the gradient directly, unless the factor was broadcast over leading axes: then the
+  // product is first summed over the repeats.
+  const auto has_same_batch = [](const Tensor& sum, const Tensor& dy) {
     return sum.rank() == dy.rank() &&
            std::equal(sum.shape().begin(), sum.shape().end() - 2, dy.shape().begin());
   };
   return op<"matmul">(at, std::move(y),
                       wrt(
                           a, [b](const Tensor& dy) { return matmul(dy, transpose(b)); },
-                          [b, short_cut](Tensor& sum, const Tensor& dy) {
-                            if (short_cut(sum, dy)) return multiply(sum, dy, transpose(b), {}, true);
+                          [b, has_same_batch](Tensor& sum, const Tensor& dy) {
+                            if (has_same_batch(sum, dy)) return multiply(sum, dy, transpose(b), {}, true);
                             add_in_place(sum, sum_to(matmul(dy, transpose(b)), sum.shape()));
                           }),
                       wrt(
                           b, [a](const Tensor& dy) { return matmul(transpose(a), dy); },
-                          [a, short_cut](Tensor& sum, const Tensor& dy) {
-                            if (short_cut(sum, dy)) return multiply(sum, transpose(a), dy, {}, true);
+                          [a, has_same_batch](Tensor& sum, const Tensor& dy) {
+                            if (has_same_batch(sum, dy)) return multiply(sum, transpose(a), dy, {}, true);
                             add_in_place(sum, sum_to(matmul(transpose(a), dy), sum.shape()));
                           }));
 }

@@ -5,8 +5,9 @@
 
 namespace tapestry {
 
-/// (x − mean) / √(var + ε) ⊙ gain + bias over the last axis (Ba, Kiros & Hinton 2016): x (…, n), gain and
-/// bias (n). The default gain is 1, the default bias 0. Other shapes throw Error.
+/// Returns (x − mean) / √(var + ε) ⊙ gain + bias, where the mean and the population variance are over the last axis
+/// (Ba, Kiros & Hinton 2016): x (…, n), gain and bias (n). The default gain is 1, the default bias 0. Throws Error
+/// for other shapes.
 Tensor layer_norm(const Tensor& x, const Tensor& gain = {}, const Tensor& bias = {}, double epsilon = 1e-5,
                   CallSite at = {});
 

@@ -1,7 +1,7 @@
 // Ops that order the elements of an axis (topk, sort, argsort), and the conversion from a tensor to ids.
 //
-// All of them treat NaN as larger than every number, as PyTorch does, and keep equal elements in the order of their
-// indices: the sort is stable, ascending or descending, and topk prefers the first of equal elements.
+// NaN counts as larger than every number, as in PyTorch. Both sort orders are stable: equal elements stay in the order
+// of their indices, and topk selects the first of them.
 #pragma once
 
 #include "core/tensor/indices.hpp"
@@ -12,9 +12,9 @@ namespace tapestry {
 /// Smallest first (ascending) or largest first (descending).
 enum class SortOrder { ascending, descending };
 
-/// Elements of a tensor in order, and their indices along the axis.
+/// Result of topk() and sort().
 struct Ordered {
-  /// Ordered elements, on the tape: the gradient flows to the elements that were selected.
+  /// The elements in order. Their gradient flows to the elements of x that were selected.
   Tensor values;
   /// Index of each element of `values` along the axis; same shape.
   Indices indices;
@@ -24,12 +24,12 @@ struct Ordered {
 /// x (…, n) → (…, k). Throws Error unless 0 ≤ k ≤ n.
 Ordered topk(const Tensor& x, Size k, int axis = -1, SortOrder order = SortOrder::descending,
              CallSite at = {});
-/// sort returns all elements of an axis in order, argsort only their indices; both have x's shape.
+/// Elements along an axis in order (sort), or only their indices (argsort). The results have x's shape.
 Ordered sort(const Tensor& x, int axis = -1, SortOrder order = SortOrder::ascending, CallSite at = {});
 Indices argsort(const Tensor& x, int axis = -1, SortOrder order = SortOrder::ascending);
 
-/// Converts whole numbers to ids of the same shape. Throws Error, with the index, for NaN and for other elements that
-/// are not whole numbers between −2^53 and 2^53; floor(x) or floor(x + 0.5) makes numbers whole.
+/// Converts whole numbers to ids of the same shape; call floor(x) or floor(x + 0.5) first to round. Throws Error,
+/// with the index of the element, for anything but whole numbers from −2^53 to 2^53.
 Indices to_indices(const Tensor& x, CallSite at = {});
 
 }  // namespace tapestry

@@ -1,7 +1,7 @@
 // Element-wise functions: activations, powers, comparisons, minimum, maximum and where.
 //
-// Every function of tensors takes a CallSite `at`, the file and line of the call, for error messages. Leave it out, and
-// the compiler fills it in.
+// Every function of tensors has a last parameter `at`: the file and line of the call, for error messages. Leave it
+// out; the compiler fills it in.
 #pragma once
 
 #include "core/tensor/indices.hpp"
@@ -27,7 +27,7 @@ Tensor floor(const Tensor& x, CallSite at = {});
 Tensor sigmoid(const Tensor& x, CallSite at = {});
 /// max(x, 0); the derivative at 0 is taken as 0.
 Tensor relu(const Tensor& x, CallSite at = {});
-/// Form of gelu(): exact (with the error function erf), or the approximation with tanh.
+/// Formula of gelu(): exact, with the error function erf, or the approximation with tanh.
 enum class Gelu { erf, tanh };
 /// x Φ(x), where Φ is the cumulative distribution function of the standard normal distribution (Hendrycks & Gimpel
 /// 2016). Gelu::tanh is the approximation of that paper.
@@ -44,8 +44,8 @@ Tensor log_sigmoid(const Tensor& x, CallSite at = {});
 /// the result nor the gradients, even if they are NaN.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {});
 
-/// less, less_equal, greater, greater_equal and equal return the masks a < b, a ≤ b, a > b, a ≥ b and a = b,
-/// element by element; no gradient. They are false where either element is NaN. Shapes broadcast.
+/// Masks a < b, a ≤ b, a > b, a ≥ b and a = b, element by element. They have no gradient and are false where either
+/// element is NaN. Shapes broadcast.
 Mask less(const Tensor& a, const Tensor& b, CallSite at = {});
 Mask less_equal(const Tensor& a, const Tensor& b, CallSite at = {});
 Mask greater(const Tensor& a, const Tensor& b, CallSite at = {});
@@ -61,8 +61,8 @@ Tensor pow(const Tensor& a, double exponent, CallSite at = {});
 Tensor pow(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Remainder a − b·trunc(a / b), as in C's fmod: the result is exact and has the sign of a. Shapes broadcast.
 Tensor fmod(const Tensor& a, const Tensor& b, CallSite at = {});
-/// maximum and minimum return the larger and the smaller of two elements, or NaN if either is NaN. If both are equal,
-/// each gets half of the gradient. Shapes broadcast.
+/// Larger or smaller of two elements, or NaN if either is NaN. If both are equal, each gets half of the gradient.
+/// Shapes broadcast.
 Tensor maximum(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor minimum(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Limits elements to [low, high]; NaN stays NaN. Elements outside the limits get gradient 0, and elements equal to a

@@ -19,7 +19,7 @@ namespace tapestry {
 
 namespace {
 
-/// Properties of a GRU or LSTM: numbers of gates, states and saved values for each unit, its kernels, and its step.
+/// GRU or LSTM: its numbers of gates, states and saved values per unit, its step, and its kernels.
 struct Cell {
   const char* name;
   Size gates, states, kept;
@@ -39,13 +39,13 @@ struct Cell {
 constexpr Cell kGru{"gru", 3, 1, 4, gru_step};
 constexpr Cell kLstm{"lstm", 4, 2, 5, lstm_step};
 
-/// Returns x with dense rows; a copy is off the tape.
+/// Returns x if its rows are dense, otherwise a dense copy off the tape.
 Tensor with_dense_rows(const Tensor& x) {
   return x.size(-1) <= 1 || x.strides().back() == 1 ? x : contiguous(x.detach());
 }
 
-/// Returns the transposed weight, off the tape, for products with `rows` rows at each step. Copies once if each product
-/// would otherwise copy.
+/// Returns the transposed weight, off the tape, for the product with `rows` rows at each step. Copies it once if the
+/// product of each step would otherwise copy it.
 Tensor transposed(const Tensor& weight, Size rows) {
   const Tensor view = transpose(weight.detach());
   return rows > simd::kShortSide ? contiguous(view) : view;
@@ -68,8 +68,8 @@ void check(const Cell& cell, const Tensor& gates, const Tensor& state, const Ten
     if (x->defined()) check_same_dtype(gates, *x, cell.name, at);
 }
 
-/// next = cell(gates, gh, state): the element-wise half of one step, with gh = W_hh h + b_hh. `plain` is its
-/// decomposition.
+/// next = cell(gates, gh, state): the element-wise part of one step, with gh = W_hh h + b_hh. `plain` computes it
+/// from plain ops.
 template <FixedString name>
 Tensor cell_op(const Cell& cell, const Tensor& gates_in, const Tensor& gh, const Tensor& state_in,
                Tensor (*plain)(const Tensor&, const Tensor&, const Tensor&), CallSite at) {
@@ -123,7 +123,7 @@ Tensor plain_lstm(const Tensor& gates, const Tensor& gh, const Tensor& state) {
   return concat({sigmoid(quarter(3)) * tanh(c), c}, 1);
 }
 
-/// Forward and backward pass over a whole sequence. Step s processes time at(s).
+/// Forward and backward pass over a whole sequence. The s-th step processes time at(s).
 struct Sequence {
   const Cell& cell;
   Size batch, time, hidden;
@@ -214,7 +214,7 @@ struct Sequence {
   }
 };
 
-/// Runs a sequence step by step with plain ops: the decomposition.
+/// The decomposition: runs a sequence step by step with plain ops.
 Tensor plain_sequence(const Cell& cell, const Tensor& gates, const Tensor& first, const Tensor& weight_hh,
                       const Tensor& bias_hh, const ValidLengths& lengths, bool reverse) {
   const Size time = gates.size(1), batch = gates.size(0);

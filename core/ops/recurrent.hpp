@@ -8,22 +8,23 @@ namespace tapestry {
 
 /// One step of a gated recurrent unit (Cho et al. 2014). As in PyTorch, the reset gate multiplies W_hn h + b_hn.
 /// gates (B, 3H): W_ih x + b_ih in the order reset, update, new; hidden (B, H); weight_hh (3H, H);
-/// bias_hh (3H) or an empty handle → (B, H). Other shapes throw Error.
+/// bias_hh (3H) or an empty handle → the new hidden (B, H). Throws Error for other shapes.
 Tensor gru_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                 CallSite at = {});
-/// Runs a GRU over whole sequences: gates (B, T, 3H), initial hidden (B, H) → all states (B, T, H). With lengths, one
-/// for each row, padding leaves a row's state unchanged and its outputs are 0. Values in padding (NaN too) have no
-/// effect. `reverse` runs each row from its last valid step to its first.
+/// Runs a GRU over whole sequences: gates (B, T, 3H), initial hidden (B, H) → all states (B, T, H). `lengths`, one
+/// per row, are the numbers of valid steps. The steps after them are padding: they leave the state unchanged and have
+/// output 0, and their inputs, even NaN, have no effect. `reverse` runs each row from its last valid step to its
+/// first. Throws Error for other shapes and for a length above T.
 Tensor gru_sequence(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                     const ValidLengths& lengths = {}, bool reverse = false, CallSite at = {});
 
 /// One step of a long short-term memory (Hochreiter & Schmidhuber 1997; forget gate of Gers et al. 2000).
 /// gates (B, 4H): W_ih x + b_ih in the order input, forget, cell, output; state (B, 2H) = [hidden; cell];
-/// weight_hh (4H, H); bias_hh (4H) or an empty handle → (B, 2H).
+/// weight_hh (4H, H); bias_hh (4H) or an empty handle → the new state (B, 2H). Throws Error for other shapes.
 Tensor lstm_step(const Tensor& gates, const Tensor& state, const Tensor& weight_hh, const Tensor& bias_hh,
                  CallSite at = {});
-/// Runs an LSTM over whole sequences: gates (B, T, 4H), initial state (B, 2H) → all states (B, T, 2H). Lengths and
-/// `reverse` work as in gru_sequence().
+/// Runs an LSTM over whole sequences: gates (B, T, 4H), initial state (B, 2H) → all states (B, T, 2H). `lengths`,
+/// `reverse` and errors are as in gru_sequence().
 Tensor lstm_sequence(const Tensor& gates, const Tensor& state, const Tensor& weight_hh, const Tensor& bias_hh,
                      const ValidLengths& lengths = {}, bool reverse = false, CallSite at = {});
 

@@ -49,7 +49,7 @@ void want_elements(const Reduction& r, const Tensor& x, const char* op, CallSite
     fail("[{}] cannot reduce {}; a reduced axis has size 0 ({}:{})", op, describe(x), at.file, at.line);
 }
 
-/// Runs the kernel, which gives one number for each reduction.
+/// Returns x reduced by the kernel, in the shape r.result.
 Tensor reduced(const Tensor& x, const Reduction& r, simd::Reduction kind) {
   Tensor y = Tensor::uninitialised(r.kept, x.dtype());
   dispatch(x.dtype(), [&](auto zero) {
@@ -102,8 +102,8 @@ Tensor min(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
                    }));
 }
 
-// y = Π x, composed of other ops: rounds of products of the two halves. No factor is divided out, so zeros need no
-// special case in any derivative.
+// y = Π x, composed of other ops: each round multiplies one half of the factors by the other. No rule divides by a
+// factor, so zeros need no special case in any derivative.
 Tensor prod(const Tensor& x, const Dims& axes, Keep keep, CallSite at) {
   const Reduction r = reduction(x, axes, keep, "prod", at);
   if (r.count == 0) return add(sum(x, axes, keep, at), scalar(1, x.dtype()), at);

@@ -10,27 +10,27 @@ namespace tapestry {
 /// Removes reduced axes (no), or keeps them with size 1 (yes).
 enum class Keep { no, yes };
 
-/// sum and mean over `axes` (all axes by default). Throws Error for an axis that is repeated or out of range, and
-/// mean() for no elements.
+/// Sum or mean over `axes`. Like all reductions, they throw Error for an axis that is repeated or out of range.
+/// mean() also throws if there are no elements to average.
 Tensor sum(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor mean(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
-/// max and min return the largest and the smallest element; equal elements share the gradient evenly. Throws Error for
-/// no elements.
+/// Largest or smallest element. Equal ones share the gradient evenly. Both throw Error for no elements.
 Tensor max(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor min(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
-/// Product of the elements; 1 for no elements. The derivative is right for zeros, too: it never divides by x.
+/// Product of the elements; 1 for no elements. The derivative never divides by x, so x may contain zeros.
 Tensor prod(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 /// Variance: Σ (x − mean)² / (n − correction), with correction 0 for a population and 1 for a sample. Throws Error
 /// unless n > correction.
 Tensor var(const Tensor& x, const Dims& axes = {}, int correction = 0, Keep keep = Keep::no,
            CallSite at = {});
-/// Sums over the axes along which `shape` was broadcast to x's shape: the gradient of broadcasting.
+/// Reduces x to `shape` by summing over the axes that broadcasting `shape` to x's shape would repeat: the derivative
+/// of broadcasting. Throws Error unless `shape` broadcasts to x's shape.
 Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at = {});
-/// Cumulative sum along an axis.
+/// Cumulative sum along an axis: y[i] = x[0] + … + x[i].
 Tensor cumsum(const Tensor& x, int axis, CallSite at = {});
 
-/// argmax and argmin return the index of the largest and of the smallest element along an axis, the first of equal
-/// ones, and remove the axis: x (…, n) → (…). The first NaN counts as both, as in PyTorch. Throws Error if n is 0.
+/// Index of the largest or smallest element along an axis, which is removed: x (…, n) → (…). Of equal elements, the
+/// first counts. If there is a NaN, both return the index of the first NaN, as in PyTorch. Both throw Error if n is 0.
 Indices argmax(const Tensor& x, int axis = -1);
 Indices argmin(const Tensor& x, int axis = -1);
 
@@ -48,7 +48,7 @@ struct Reduction {
 /// Resolves `axes` (all, if empty) for the op named `op`. Throws Error for an axis that is repeated or out of range.
 Reduction reduction(const Tensor& x, const Dims& axes, Keep keep, const char* op, CallSite at);
 
-/// Expands y, one number for each reduction, to the shape before the reduction: a view.
+/// Expands y, the result of a reduction or its gradient, to the shape before the reduction, as a view.
 Tensor spread(const Tensor& y, const Reduction& r);
 
 }  // namespace detail

@@ -44,7 +44,7 @@ double entmax15_threshold(const std::vector<double>& z) {
   return threshold;
 }
 
-/// y = weight(z − threshold(z)) row by row, with z = shrink · (s − the row's maximum); 0 below the threshold.
+/// y = weight(z − τ), or 0 where z < τ, with z = shrink · (s − the row's maximum) and τ = threshold(z), row by row.
 template <class Threshold, class Weight>
 Tensor by_threshold(const char* name, const Tensor& scores, const Mask& mask, double shrink,
                     Threshold threshold, Weight weight) {

@@ -7,9 +7,9 @@
 namespace tapestry {
 
 /// Projects the scores (…, keys) onto the simplex along the last axis: y_j = max(s_j − τ, 0) with τ such that Σ y = 1
-/// (Martins & Astudillo 2016, arXiv 1602.02068, algorithm 1). Masked pairs and scores of −∞ get 0, and a row without
-/// other pairs is all 0. A row with an unmasked NaN or +∞ is NaN at its unmasked pairs. The mask is optional and
-/// broadcasts to the scores.
+/// (Martins & Astudillo 2016, arXiv 1602.02068, algorithm 1). The optional mask broadcasts to the scores. Masked pairs
+/// and scores of −∞ get 0; a row that has nothing else is all 0. If an unmasked score is NaN or +∞, all unmasked pairs
+/// of its row become NaN.
 Tensor sparsemax(const Tensor& scores, const Mask& mask = {}, CallSite at = {});
 
 /// 1.5-entmax, between softmax and sparsemax: y_j = max(s_j / 2 − τ, 0)² with τ such that Σ y = 1 (Peters, Niculae &

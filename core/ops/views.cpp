@@ -15,8 +15,8 @@ namespace tapestry {
 
 namespace {
 
-/// Returns strides that view x's memory as `shape`, or nullopt if that needs a copy. Each dense run of x's axes can be
-/// split differently, but an axis of the new shape must not span two runs.
+/// Returns strides that view x's memory as `shape`, or nullopt if that needs a copy. Axes of x that are dense
+/// together form a run. A run can be split into other axes, but no new axis may span two runs.
 std::optional<Dims> view_strides(const Tensor& x, const Dims& shape) {
   if (x.count() == 0) return dense_strides(shape);
   Dims strides = Dims::filled(shape.rank(), 0);
