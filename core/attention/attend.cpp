@@ -1,3 +1,5 @@
+// Prepares tensors for the kernels of core/simd/attention and records the op. The loop over tiles is in forward.cpp
+// there, the gradients in backward.cpp.
 #include "core/attention/attend.hpp"
 
 #include <algorithm>
@@ -24,7 +26,7 @@ using detail::AttendSettings, detail::batch_of, detail::heads_of;
 
 namespace {
 
-/// Returns true if all heads can be addressed with one stride and rows are contiguous.
+/// Returns true if all heads are one stride apart and rows are contiguous.
 bool has_uniform_head_stride(const Tensor& x) {
   Size step = 0, size = 1;
   for (int axis = x.rank() - 3; axis >= 1; --axis) {
@@ -41,7 +43,7 @@ Tensor with_uniform_head_stride(const Tensor& x) {
   return has_uniform_head_stride(x) ? x : contiguous(x.detach());
 }
 
-/// Returns the strides of x (batch, heads, rows), whose heads must have a uniform stride.
+/// Returns the kernel's view of x, which must have a uniform head stride.
 template <class T>
 simd::Heads<T> heads(const Tensor& x) {
   simd::Heads<T> to;
@@ -101,8 +103,8 @@ struct Problem {
   }
 };
 
-/// Computes the gradient of the sink's scores: Σ −P D over batch rows and queries. P is the sink's weight and
-/// D = dO·O − d lse, as in the kernel; the sink's value is 0.
+/// Computes the gradient of the sink's scores: Σ −P D over batch rows and queries, where P is the sink's weight and
+/// D = dO·O − d lse, as in the kernel. This is dS = P (dP − D) for a key with value 0.
 Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& lse, const Tensor& d_out,
                      const Tensor& d_lse) {
   const Tensor& query = problem.query;
@@ -119,16 +121,16 @@ Tensor sink_gradient(const Problem& problem, const Tensor& out, const Tensor& ls
         for (Size i = 0; i < queries; ++i) {
           const Size row = (b * heads_count + h) * queries + i;
           const double log_sum = static_cast<double>(lse.data<T>()[row]);
-          double compared = d_lse.defined() ? -static_cast<double>(d_lse.data<T>()[row]) : 0;
+          double delta = d_lse.defined() ? -static_cast<double>(d_lse.data<T>()[row]) : 0;
           if (log_sum ==
               -std::numeric_limits<double>::infinity()) {  // no pairs: the sink has weight 1, the output is 0
-            sum -= compared;
+            sum -= delta;
             continue;
           }
           for (Size c = 0; c < width; ++c)
-            compared += static_cast<double>(y.at(b, h)[i * y.row + c]) *
-                        static_cast<double>(dy.at(b, h)[i * dy.row + c]);
-          if (score > -std::numeric_limits<double>::infinity()) sum -= std::exp(score - log_sum) * compared;
+            delta += static_cast<double>(y.at(b, h)[i * y.row + c]) *
+                     static_cast<double>(dy.at(b, h)[i * dy.row + c]);
+          if (score > -std::numeric_limits<double>::infinity()) sum -= std::exp(score - log_sum) * delta;
         }
       gradient.mutable_data<T>()[h] = static_cast<T>(sum);
     }
@@ -234,7 +236,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
 
 }  // namespace
 
-// O = P V, P = softmax(S), S = score(scale·Q Kᵀ). core/simd/attention/backward.cpp derives the gradients.
+// O = P V, P = softmax(S), S = score(scale·Q Kᵀ)
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options,
               CallSite at) {
   return run(query, key, value, options, false, at);

@@ -1,5 +1,5 @@
-// Tiled attention: softmax(score(scale·Q Kᵀ))·V over the unmasked pairs, without the (Tq, Tk) matrix. To write your own
-// score as a lambda, use score_mod() or pair_score() from core/attention/score_lambda.hpp.
+// Tiled attention: softmax(score(scale·Q Kᵀ))·V over the unmasked pairs, without the (Tq, Tk) matrix. The loop over
+// tiles is in core/simd/attention/forward.cpp. For a score written as a lambda, see core/attention/score_lambda.hpp.
 #pragma once
 
 #include <concepts>
@@ -15,8 +15,8 @@
 
 namespace tapestry {
 
-/// An attention sink (Xiao et al. 2023, arXiv 2309.17453): an extra key with value 0 that takes part in the softmax, so
-/// that a query can attend to nothing (Miller 2023, "Attention is off by one").
+/// An attention sink (Xiao et al. 2023, arXiv 2309.17453): an extra key with value 0 in each softmax, so that a query
+/// can attend to nothing (Miller 2023, "Attention is off by one").
 class Sink {
  public:
   /// No sink.
@@ -24,7 +24,7 @@ class Sink {
   /// A sink with score 0 if `on` is true, otherwise no sink.
   template <std::same_as<bool> Bool>
   Sink(Bool on) : on_(on) {}
-  /// A sink with learned scores of shape (heads), or () for one score that all heads share. Pass learned(scores).
+  /// A sink with learned(scores), of shape (heads), or () for one score that all heads share.
   Sink(Learned scores) : on_(true), scores_(std::move(scores.tensor)) {}
   /// Fails to compile: a sink's scores are trained, so they must be passed as learned(scores).
   template <std::derived_from<Tensor> Scores>
@@ -42,16 +42,16 @@ class Sink {
   Tensor scores_;
 };
 
-/// Options of attend(). Designated initialisers must follow the order of the members; assignments need not:
+/// Options of attend(). Designated initialisers must follow the order of the members. Assignments need not:
 ///     AttendOptions options;
 ///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
   /// Finite number by which query·key is multiplied. Default: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if
   /// `pairs` is set.
   std::optional<double> scale = {};
-  /// Function of query and key that replaces the score scale·query·key. Default: no replacement.
+  /// Function of query and key, used as the score instead of scale·query·key. Default: none.
   PairScore pairs = {};
-  /// Mask: true where a query may attend to a key. A BlockMask, a Mask or ValidLengths. Default: all pairs.
+  /// A BlockMask, Mask or ValidLengths: true where a query may attend to a key. Default: true for all pairs.
   AttendMask mask = {};
   /// Function that changes each score before the softmax. Default: no change.
   ScoreMod score = {};
@@ -61,19 +61,19 @@ struct AttendOptions {
   /// 2014). If dropout > 0, each call draws from a new random stream and advances this thread's random_state().
   /// attend() has no eval mode: pass 0 outside training.
   double dropout = 0;
-  /// If true, attend() throws if all keys of a query are masked. If false, the result of such a query is 0.
+  /// If true, attend() throws Error if the mask leaves a query no key. If false, the result of such a query is 0.
   bool strict = false;
 };
 
 /// Computes attention: query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is
-/// the batch; the other leading axes are heads. The leading axes of key and value broadcast to those of query. If the
-/// last leading axis of key and value has size 1, all query heads along that axis share the same keys and values,
-/// without a copy. For grouped-query attention, pass query (B, groups, heads per group, Tq, d) with key and value (B,
-/// groups, 1, Tk, …). Neither forward nor backward allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Throws if
-/// shapes, types or options do not fit.
+/// the batch; the others are heads. The leading axes of key and value broadcast to those of query. Where their last
+/// leading axis has size 1, the query heads along it share keys and values without a copy. So for grouped-query
+/// attention, pass query (B, groups, heads per group, Tq, d) with key and value (B, groups, 1, Tk, …). Neither
+/// forward nor backward allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Throws Error if shapes, types or
+/// options do not fit.
 ///
-/// Guarantees about masked pairs, NaN and infinity. They hold for attend(), attend_by_ops() and the Attention layer,
-/// for results and for first and second derivatives.
+/// Masked pairs, NaN and infinity: the following holds for attend(), attend_by_ops() and the Attention layer, for
+/// results and for first and second derivatives.
 ///
 /// You may pass:
 ///  - A key or value that the mask hides from all queries. It affects nothing, whatever it contains.
@@ -90,11 +90,11 @@ struct AttendOptions {
 ///    select() that is not taken).
 ///  - It may also reach all other results of the same batch row, except those of queries without pairs.
 ///
-/// If a score maps a finite number to NaN or +∞, attend() throws.
+/// If a score maps a finite number to NaN or +∞, attend() throws Error.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 
-/// Fails to compile, because a mask is one of the options.
+/// Fails to compile: a mask is passed as an option.
 template <class M>
 requires std::convertible_to<M, AttendMask> Tensor attend(const Tensor& query, const Tensor&, const Tensor&,
                                                           const M&, CallSite = {}) {
@@ -102,7 +102,7 @@ requires std::convertible_to<M, AttendMask> Tensor attend(const Tensor& query, c
   return query;
 }
 
-/// Attention to a subset of the keys, with the log-sum-exp of the scores, which merge() needs to combine several parts.
+/// Attention to a part of the keys, with the log-sum-exp of the scores, which merge() needs to combine the parts.
 struct PartialAttention {
   Tensor context;      ///< (…, Tq, d_v)
   Tensor log_sum_exp;  ///< (…, Tq); −∞ for a query without pairs, or the sink's score if there is one
@@ -113,11 +113,11 @@ PartialAttention attend_partial(const Tensor& query, const Tensor& key, const Te
                                 const AttendOptions& options = {}, CallSite at = {});
 
 /// Returns the exact attention to the keys of all parts together. Each key must occur in exactly one part, and at most
-/// one part may have a sink. Throws if there are no parts.
+/// one part may have a sink. Throws Error if there are no parts.
 PartialAttention merge(std::span<const PartialAttention> parts);
 
-/// Computes the same as attend() from plain ops, with the full (Tq, Tk) matrix. This is the reference implementation.
-/// It is also used for second derivatives. Throws in the same cases as attend().
+/// Computes the same as attend() from plain ops, with the full (Tq, Tk) matrix: the reference, which is also used
+/// for second derivatives. Throws in the same cases as attend().
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
                      const AttendOptions& options = {});
 

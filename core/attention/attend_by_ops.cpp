@@ -26,7 +26,7 @@ Tensor by_head(const Tensor& query, const Tensor& x) {
                  {batch_of(query), heads_of(query), x.size(-2), x.size(-1)});
 }
 
-/// Appends a key that all queries may see.
+/// Appends a key to which all queries may attend.
 Mask with_sink(const Mask& mask) {
   Dims shape = mask.shape();
   const Size keys = shape.back()++;
@@ -35,14 +35,14 @@ Mask with_sink(const Mask& mask) {
       .reshape(shape);
 }
 
-/// Returns a mask (…, Tq, 1) of the queries with at least one of the pairs (…, Tq, Tk).
+/// Returns a mask (…, Tq, 1): true for queries with at least one of the unmasked pairs (…, Tq, Tk).
 Mask live_queries(const Mask& pairs) {
   Dims shape = pairs.shape();
   shape.back() = 1;
   return pairs.any(shape);
 }
 
-/// Computes the scores, unspecified at masked pairs. Removes the pairs with score −∞ from `live`.
+/// Computes the scores, which are unspecified at masked pairs. Also removes the pairs with score −∞ from `live`.
 Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live) {
   const PairScore& pairs = settings.pairs;
   const auto from = [&](const Tensor& query) {
@@ -50,17 +50,17 @@ Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& set
                                     : matmul(query, transpose(k)) * settings.scale;
     return settings.score.defined() ? settings.score.by_ops(scores, live) : scores;
   };
-  const auto asking = [&] { return live.defined() ? where(live_queries(live), q, scalar(0, q.dtype())) : q; };
-  const Tensor scores = from(asking());
+  const auto live_q = [&] { return live.defined() ? where(live_queries(live), q, scalar(0, q.dtype())) : q; };
+  const Tensor scores = from(live_q());
   const std::optional<Mask> rest = without_hidden(live, scores);
   if (!rest) return scores;
   live = *rest;
-  return from(asking());
+  return from(live_q());
 }
 
 }  // namespace
 
-// Masked values that could be NaN are replaced before an op reads them.
+// Masked values are replaced before an op reads them, since they may be NaN.
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,
               bool with_lse) {
   Mask live = settings.mask.mask();

@@ -30,8 +30,8 @@ PoolVector<Tensor> learned_of(const AttendSettings& settings);
 Size batch_of(const Tensor& x);
 Size heads_of(const Tensor& x);
 
-/// Expands the leading axes of x to those of query. If `shared`, the last leading axis stays 1 and the query's
-/// heads share it.
+/// Expands the leading axes of x to those of query. If `shared`, the last leading axis keeps size 1: the heads along
+/// it share x.
 Tensor broadcast_batch_dims(const Tensor& query, const Tensor& x, bool shared);
 
 /// Computes attend() from plain ops. If `with_lse`, appends the log-sum-exp as a last column: (…, Tq, d_v + 1).

@@ -14,7 +14,7 @@ constexpr Size kTilePairs = simd::kQueryTile * simd::kKeyTile;
 
 Size tiles_for(Size n, Size tile) { return (n + tile - 1) / tile; }
 
-/// Returns the range from the first to the last key that the queries of a strip see.
+/// Returns the range from the first to the last key that a query of the strip may attend to.
 simd::Span span_of_strip(const bool* pairs) {
   simd::Span span;
   for (Size j = 0; j < simd::kKeyTile; ++j)
@@ -38,7 +38,7 @@ struct BlockMask::Tiles {
   bool all_keys_live = true;
 };
 
-/// Map from the pairs of a tile to the number of its pattern, so that equal tiles are stored once.
+/// Maps the pairs of a tile to the number of its pattern, so that equal tiles are stored once.
 struct BlockMask::Builder::Patterns {
   std::string next = std::string(static_cast<std::size_t>(kTilePairs), '\0');
   std::unordered_map<std::string, std::int32_t> numbers;
@@ -77,7 +77,8 @@ void BlockMask::Builder::take(Size b, Size h, Size first_query, Size first_key) 
   Size count = 0;
   for (Size i = 0; i < queries; ++i) {
     static_assert(simd::kKeyTile < 256);
-    unsigned char in_row = 0;  // a byte, so that the loop runs on as many lanes as there are bytes
+    unsigned char in_row =
+        0;  // a byte, so that a register of the vectorised loop holds as many pairs as bytes
     for (Size j = 0; j < keys; ++j)
       in_row = static_cast<unsigned char>(in_row + (pairs[i * simd::kKeyTile + j] ? 1 : 0));
     count += in_row;
@@ -124,7 +125,7 @@ BlockMask BlockMask::from(const Mask& mask, Size queries, Size keys) {
       return kept->tiles;
   }
   BlockMask tiles = tiled(mask, queries, keys);
-  constexpr int kViews = 8;  // limit of the cache per mask, for callers that keep making new views of it
+  constexpr int kViews = 8;  // at most, since a caller may make a new view of the mask at each step
   if (others < kViews) {
     auto kept = std::make_unique<KeptTiles>();
     kept->data = mask.data(), kept->shape = mask.shape(), kept->strides = mask.strides();
@@ -144,7 +145,7 @@ BlockMask BlockMask::tiled(const Mask& mask, Size queries, Size keys) {
   const Size heads = shape.count(1, rank - 2);
   if (batch * heads == 0) return where(queries, keys, [](QueryKey) { return true; });  // no rows to mask
   const Size row = view.stride[rank - 2], column = view.stride[rank - 1];
-  // The first element of each batch row and head, computed once.
+  // Pointers to the first element of each batch row and head.
   std::vector<const bool*> items(static_cast<std::size_t>(batch * heads), view.data);
   Dims leading = shape, leading_stride = view.stride;
   for (int axis = rank - 1; axis >= rank - 2; --axis) leading.erase(axis), leading_stride.erase(axis);
@@ -212,7 +213,7 @@ BlockMask operator!(const BlockMask& a) {
 }
 
 BlockMask BlockMask::causal(Size queries, Size keys) {
-  // The layers of a model ask for the same mask at each step.
+  // Cached, since the layers of a model ask for the same mask at each step.
   thread_local BlockMask last;
   if (!last.defined() || last.queries() != queries || last.keys() != keys)
     last = where(queries, keys, [ahead = keys - queries](QueryKey p) { return p.j <= p.i + ahead; });

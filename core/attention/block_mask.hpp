@@ -1,6 +1,6 @@
-// BlockMask, an attention mask in tiles, computed once and shared by any number of layers and steps. Tiles
-// without a pair cost nothing, and equal tiles are stored once. So a causal mask or a window stays small,
-// however long the text is.
+// BlockMask, an attention mask in tiles, computed once and shared by any number of layers and steps. Fully
+// masked tiles are skipped, and equal tiles are stored once. So a causal mask or a sliding window stays small
+// for texts of any length.
 #pragma once
 
 #include <algorithm>
@@ -37,53 +37,51 @@ bool may_attend(const F& f, const QueryKey& pair) {
 
 }  // namespace detail
 
-/// A mask of query-key pairs, in tiles. If undefined, every query may attend to every key. Copies share the
-/// tiles.
+/// A mask of query-key pairs, in tiles. Copies share the tiles.
 class BlockMask {
  public:
   /// No mask: every query may attend to every key.
   BlockMask() = default;
-  /// Builds the mask of the pairs for which may_attend(QueryKey) is true. The result may depend on b or h only if
-  /// `batch` or `heads` is above 1; a batch or heads of 1 broadcasts. Throws for negative queries or keys, and
-  /// for batch or heads below 1.
+  /// Builds the mask that allows the pairs for which may_attend(QueryKey) is true.
   ///     BlockMask::where(n, n, [](QueryKey p) { return p.j <= p.i && p.i - p.j < 256; })
-  /// may_attend(i, j), with the indices of query and key alone, is accepted too, as by Mask::from.
+  /// may_attend may also take the indices of query and key alone, (i, j), as in Mask::from. A mask for one batch row
+  /// or one head broadcasts to all; to use p.b or p.h, pass `batch` or `heads`. Throws Error for negative queries or
+  /// keys, and for batch or heads below 1.
   template <class F>
   static BlockMask where(Size queries, Size keys, const F& may_attend, Size batch = 1, Size heads = 1);
-  /// Converts a mask (Tq, Tk), (B, Tq, Tk) or (B, …, Tq, Tk): batch, one or more axes of heads, and pairs. Axes
-  /// of size 1 broadcast; a batch of 1 serves any batch, and one head in total serves any number of heads. The
-  /// mask caches its tiles, so that layers and steps that share it convert it once.
+  /// Converts a mask (Tq, Tk), (B, Tq, Tk) or (B, heads…, Tq, Tk), with one or more axes of heads. Axes of size 1
+  /// broadcast. A batch of 1 fits any batch, and a single head any number of heads. The mask caches its tiles, so
+  /// that layers and steps that share it convert it once.
   static BlockMask from(const Mask& mask, Size queries, Size keys);
-  /// Converts valid lengths, one per batch row or one per query of each row. Throws if a length exceeds `keys` or
-  /// if lengths per query do not match `queries`.
+  /// Converts valid lengths, one per batch row or one per query of each row. Throws Error if a length exceeds `keys`
+  /// or if there is not one length for each of `queries`.
   static BlockMask from(const ValidLengths& lengths, Size queries, Size keys);
   /// Tiled versions of Mask::causal and Mask::window. With fewer queries than keys, as with a key-value cache, the
-  /// last query is aligned with the last key. window() throws if `before` or `after` is negative.
+  /// last query is aligned with the last key. window() throws Error if `before` or `after` is negative.
   static BlockMask causal(Size queries, Size keys);
   static BlockMask window(Size queries, Size keys, Size before, Size after);
 
-  /// Combine masks: a & b allows the pairs that both allow, a | b the pairs that either allows, and !a the pairs
-  /// that a masks. Queries and keys must be equal; a batch or heads of 1 broadcasts. An undefined mask allows all
-  /// pairs. Throw for sizes that do not match, and for ! of an undefined mask.
+  /// a & b allows the pairs that both allow, a | b the pairs that either allows, and !a the pairs that a masks.
+  /// queries() and keys() must be equal; a batch or heads of 1 broadcasts. An undefined mask allows all pairs. All
+  /// throw Error for sizes that do not match, and ! for an undefined mask.
   friend BlockMask operator&(const BlockMask& a, const BlockMask& b);
   friend BlockMask operator|(const BlockMask& a, const BlockMask& b);
   friend BlockMask operator!(const BlockMask& a);
 
-  /// Returns true if there is a mask, so that some pairs may be masked.
+  /// Returns false if there is no mask: all pairs are allowed.
   bool defined() const { return tiles_ != nullptr; }
-  /// Sizes of the mask. batch() and heads() are 1 if one mask serves all; queries() and keys() are 0 without a
-  /// mask.
+  /// Sizes of the mask. batch() and heads() are 1 if the mask broadcasts; queries() and keys() are 0 without a mask.
   Size batch() const;
   Size heads() const;
   Size queries() const;
   Size keys() const;
-  /// Returns the fraction of tiles with at least one pair, that is, of the work that remains.
+  /// Returns the fraction of tiles with an unmasked pair. The kernel skips the others.
   double share() const;
   /// Returns the same pairs as a dense mask (batch, heads, Tq, Tk).
   Mask mask() const;
-  /// Returns a mask (batch, heads, Tk, 1) that is true for keys that at least one query sees.
+  /// Returns a mask (batch, heads, Tk, 1): true for keys to which at least one query may attend.
   Mask live_keys() const;
-  /// Returns the first query whose keys are all masked, if there is one (its j has no meaning).
+  /// Returns the first query whose keys are all masked, if there is one. Its j has no meaning.
   std::optional<QueryKey> blind_query() const;
   /// Returns the view for the kernels, valid while this mask or a copy of it lives. Requires defined().
   simd::TileMask view() const;
@@ -99,8 +97,7 @@ class BlockMask {
   std::shared_ptr<const Tiles> tiles_;
 };
 
-/// A mask in any of three forms: a BlockMask, a Mask that broadcasts to the scores, or ValidLengths. tiled()
-/// converts it to tiles: a Mask caches its tiles (BlockMask::from), lengths are converted at each call.
+/// A mask in any of three forms: a BlockMask, a Mask that broadcasts to the scores, or ValidLengths.
 class AttendMask {
  public:
   /// No mask: every query may attend to every key.
@@ -108,7 +105,7 @@ class AttendMask {
   AttendMask(BlockMask tiles) : tiles_(std::move(tiles)) {}
   AttendMask(Mask mask) : mask_(std::move(mask)) {}
   AttendMask(ValidLengths lengths) : lengths_(std::move(lengths)) {}
-  /// Fails to compile, because numbers do not say which pairs may attend.
+  /// Fails to compile: a mask must be boolean.
   template <std::derived_from<Tensor> Numbers>
   AttendMask(const Numbers&) {
     static_assert(
@@ -117,17 +114,18 @@ class AttendMask {
         "numbers with a comparison, as in greater(x, zeros(x.shape()))");
   }
 
-  /// Returns true if there is a mask, so that some pairs may be masked.
+  /// Returns false if there is no mask: all pairs are allowed.
   bool defined() const { return mask_.defined() || lengths_.defined() || tiles_.defined(); }
-  /// Returns true if it was constructed from a BlockMask with a value.
+  /// Returns true if it was constructed from a defined BlockMask.
   bool in_tiles() const { return tiles_.defined(); }
-  /// Returns a mask that broadcasts to the scores, or an undefined one if all pairs are allowed. Tiles give
-  /// (Tq, Tk); throws if they have more than one batch row or head.
+  /// Returns a mask that broadcasts to the scores, or an undefined one if all pairs are allowed. A BlockMask becomes
+  /// (Tq, Tk); throws Error if it has more than one batch row or head.
   Mask mask(Size keys) const {
     if (lengths_.defined()) return lengths_.mask(keys);
     return tiles_.defined() ? tiles_.mask().reshape({tiles_.queries(), tiles_.keys()}) : mask_;
   }
-  /// Returns the tiles for this number of queries and keys, or an undefined mask if all pairs are allowed.
+  /// Returns the mask in tiles, or an undefined one if all pairs are allowed. A Mask is converted once and caches the
+  /// tiles (BlockMask::from); lengths are converted at each call.
   BlockMask tiled(Size queries, Size keys) const {
     return mask_.defined()      ? BlockMask::from(mask_, queries, keys)
            : lengths_.defined() ? BlockMask::from(lengths_, queries, keys)
@@ -143,15 +141,15 @@ class AttendMask {
 /// Builds a BlockMask tile by tile, in the order batch, heads, query tiles, key tiles; the last varies fastest.
 class BlockMask::Builder {
  public:
-  /// Throws for sizes below 0, or a batch or heads below 1.
+  /// Throws Error for negative queries or keys, and for batch or heads below 1.
   Builder(Size queries, Size keys, Size batch, Size heads);
   ~Builder();
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
 
-  /// Returns the buffer for the next tile's pairs: rows kKeyTile elements apart, all set to false.
+  /// Returns the buffer for the next tile: kQueryTile rows of kKeyTile elements, all false (masked).
   bool* next();
-  /// Appends the tile in the buffer, which begins at this query and key.
+  /// Appends the tile in the buffer, whose first pair is (first_query, first_key).
   void take(Size b, Size h, Size first_query, Size first_key);
   BlockMask finish();
 

@@ -8,9 +8,9 @@
 
 namespace tapestry {
 
-/// A learned parameter of a score. Its gradient is exact and bitwise equal on any number of threads.
+/// A learned parameter of a score. Its gradient has the same bits on any number of threads.
 struct Learned {
-  Tensor tensor;  // the values, a leaf or computed from one
+  Tensor tensor;  // the values: a leaf, or computed from one
 };
 /// Marks `tensor` as a learned parameter of score_mod(), pair_score() or a Sink. Indices do not compile: they
 /// have no gradient.

@@ -56,7 +56,7 @@ Tensor first_state(const Tensor& q, const Tensor& v, const LinearAttendOptions& 
   return zeros(with_last(q.shape(), {q.size(-1), v.size(-1)}), q.dtype());
 }
 
-/// Returns x (…, rest) as a dense (rows, rest), detached from any tape; an undefined x stays undefined.
+/// Returns x (…, rest) as a dense (rows, rest), detached from the tape; an undefined x stays undefined.
 Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
   if (!x.defined()) return {};
   Dims shape{rows};
@@ -78,7 +78,7 @@ struct LinearProblem {
     a.batch = rows, a.words = words, a.d = d, a.e = e, a.chunk = chunk, a.delta = delta;
     a.q = q.data<T>(), a.k = k.data<T>(), a.v = v.data<T>();
     a.log_keep = data(log_keep), a.strength = data(strength);
-    // Only forward writes to them; backward reads them.
+    // Forward writes to them before they are saved; backward only reads them.
     a.states = const_cast<T*>(states.data<T>()), a.written = const_cast<T*>(data(written));
     return a;
   }
@@ -90,7 +90,8 @@ Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor&
                                  const LinearAttendOptions& options, CallSite at) {
   check(q, k, v, options, at);
   Tensor state = first_state(q, v, options);
-  if (q.size(-2) == 0) {  // no number, but on the tape, since a caller may ask for its gradient
+  if (q.size(-2) ==
+      0) {  // an empty result that depends on all inputs, since a caller may ask for their gradients
     Tensor read = matmul(q + k, state) + v;
     for (const Tensor* gate : {&options.log_keep, &options.strength})
       if (gate->defined()) read = read * unsqueeze(*gate, -1);
@@ -112,7 +113,7 @@ Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor&
   return {concat(reads, -2), state};
 }
 
-// core/simd/attention/linear.hpp explains the chunks, and linear_backward.cpp the derivatives.
+// core/simd/attention/linear.hpp explains the chunks, and linear_backward.cpp next to it the derivatives.
 Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                          const LinearAttendOptions& options, Size chunk, CallSite at) {
   check(q, k, v, options, at);

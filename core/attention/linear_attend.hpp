@@ -1,10 +1,10 @@
-// Linear attention. Without the exponential of the softmax, one matrix S (d, e) summarises all past tokens,
-// however many they are. Each token writes to S and then reads from it:
+// Linear attention. Without the exponential of the softmax, one matrix S (d, e) can summarise any number of past
+// tokens. Each token writes to S and then reads from it:
 //
 //     S_t = α_t S_{t−1} + k_t u_tᵀ          y_t = S_tᵀ q_t
 //     sum      u_t = β_t v_t                             Schmidhuber 1992, Katharopoulos et al. 2020
-//     delta    u_t = β_t (v_t − α_t S_{t−1}ᵀ k_t)        Schlag, Irie & Schmidhuber 2021; with gates α Yang,
-//                                                        Kautz & Hatamizadeh 2025
+//     delta    u_t = β_t (v_t − α_t S_{t−1}ᵀ k_t)        Schlag, Irie & Schmidhuber 2021; with gates α:
+//                                                        Yang, Kautz & Hatamizadeh 2025
 //
 // The sum rule adds to the value stored at a key; the delta rule replaces it. A gate α_t < 1 forgets (Dao & Gu
 // 2024); β_t is the strength of the write.
@@ -20,13 +20,13 @@ enum class WriteRule { sum, delta };
 /// Options of linear_attend().
 struct LinearAttendOptions {
   WriteRule rule = WriteRule::sum;  // u_t
-  /// ln α (…, T), at most 0; −∞ forgets everything. None: nothing is forgotten. Values above 0 are not checked
-  /// and make the state grow.
+  /// ln α (…, T), at most 0; −∞ forgets everything. Default: 0, nothing is forgotten. Not checked: a value above
+  /// 0 makes the state grow.
   Tensor log_keep = {};
-  /// β (…, T); none: 1. The delta rule is stable if β |k|² is in [0, 2], and replaces the stored value exactly if
-  /// it is 1.
+  /// β (…, T). Default: 1. The delta rule is stable if β |k|² is in [0, 2], and replaces the stored value exactly
+  /// if it is 1.
   Tensor strength = {};
-  /// Initial state S (…, d, e), before the first token; none: zeros.
+  /// State S (…, d, e) before the first token. Default: zeros.
   Tensor state = {};
 };
 
@@ -36,16 +36,16 @@ struct Remembered {
   Tensor state;  ///< S (…, d, e) after the last token
 };
 
-/// Computes linear attention of q and k (…, T, d) and v (…, T, e), whose leading axes (batch, heads) must be
-/// equal. Token t sees the tokens up to t. One kernel works in chunks of `chunk` tokens (Yang et al. 2024): tokens
-/// of a chunk see each other as pairs and the past through S. One S is kept per chunk, so time and memory grow as
-/// T, forward and backward. Shapes that do not fit, mixed types and a chunk below 1 throw.
-/// Unlike a mask, causality does not isolate NaN: a NaN at a token reaches later tokens and may reach others of its
-/// chunk. It never reaches a read of an earlier chunk or another row.
+/// Computes causal linear attention: q and k (…, T, d), v (…, T, e), with equal leading axes (batch, heads). The
+/// kernel works in chunks of `chunk` tokens (Yang et al. 2024): within a chunk, tokens attend to each other in pairs;
+/// they read the past from S. It keeps one S per chunk, so time and memory are linear in T, forward and backward.
+/// Throws Error for other shapes, different dtypes and a chunk below 1.
+/// A NaN at a token reaches later tokens and may reach all others of its chunk, even earlier ones. It never reaches
+/// earlier chunks, other batch rows or other heads.
 Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                          const LinearAttendOptions& options = {}, Size chunk = 32, CallSite at = {});
-/// Computes the same token by token from plain ops, following the formulas above. Use it for decoding, where
-/// tokens arrive one at a time. On a tape it keeps T states.
+/// Computes the same from plain ops, token by token, by the formulas above. Use it for decoding, where tokens
+/// arrive one at a time. On a tape it saves T states.
 Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor& v,
                                  const LinearAttendOptions& options = {}, CallSite at = {});
 

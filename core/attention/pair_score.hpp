@@ -15,17 +15,17 @@ namespace tapestry {
 /// A score of query and key with learned weights, built by pair_score(). Copies share the weights.
 class PairScore {
  public:
-  /// Interface that each kind of score implements.
+  /// Interface of an implementation.
   struct Form {
     virtual ~Form() = default;
-    /// Returns the score for the tiles of a kernel in f32 or f64. Each weight is (U) or (heads, U), dense and of
-    /// that type; `width` is U, the width of queries and keys.
+    /// Returns the function for tiles of f32 or f64, which the first argument selects. Each weight is (U) or
+    /// (heads, U), dense and of this type; `width` is U, the width of queries and keys.
     virtual std::unique_ptr<simd::TilePairs<float>> on_tiles(float, const Tensor* weights,
                                                              Size width) const = 0;
     virtual std::unique_ptr<simd::TilePairs<double>> on_tiles(double, const Tensor* weights,
                                                               Size width) const = 0;
-    /// Computes the same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk). Treats the pairs
-    /// that `live` masks like ScoreMod::Form.
+    /// Computes the same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk). `live` as in
+    /// ScoreMod::Form.
     virtual Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights,
                           const Mask& live) const = 0;
   };
@@ -37,7 +37,7 @@ class PairScore {
 
   /// Returns true if there is a function; otherwise the score is scale·q·k.
   bool defined() const { return form_ != nullptr; }
-  /// The implementation, which must be defined(), and the learned weights in the order in which they were passed.
+  /// Implementation, if defined(), and the learned weights in the order in which they were passed.
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
 

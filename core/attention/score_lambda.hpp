@@ -1,10 +1,10 @@
-// Attention scores written as lambdas: they run in tiles at full speed, are trained, and differentiated automatically:
+// Attention scores written as lambdas. They run inside the tiled kernel and are differentiated automatically:
 //
 //     const ScoreMod alibi = score_mod(
 //         [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); }, learned(slopes));
 //     Tensor y = attend(q, k, v, {.mask = BlockMask::causal(n, n), .score = alibi});
 //
-// A second kind computes the score from query and key, as a sum over units:
+// A second kind computes the score from query and key, as a sum over their U components, called units:
 //
 //     // s = Σ_u v_u tanh(q_u + k_u) (Bahdanau, Cho & Bengio 2015)
 //     const PairScore additive = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(v));
@@ -13,9 +13,9 @@
 // The first kind takes the scaled score s, its position `at`, and a reader for each further argument, and
 // returns the new score. It runs on three number types: SIMD lanes, dual numbers for the derivative, and whole
 // tensors (Symbol) for the reference. So its parameters are auto, and it branches with select(condition, a, b).
-// It may use + − · ÷, % and fmod (the remainder has the sign of the first operand, as in C), abs, floor, exp,
+// It may use + - * /, % and fmod (the remainder has the sign of the first operand, as in C), abs, floor, exp,
 // log, sqrt, pow, sin, cos, tanh, sigmoid, relu, softplus, silu, min, max and comparisons. All of them behave as in
-// core/ops, at ties too: min and max give each of two equal numbers half of the gradient, and abs has slope 0 at 0.
+// core/ops: min and max give each of two equal numbers half of the gradient, and abs has derivative 0 at 0.
 #pragma once
 
 #include <array>
@@ -92,7 +92,7 @@ template <class F, class... Args>
 inline constexpr bool kTakes = std::is_invocable_v<const F&, const Symbol&, const simd::At<Symbol, Symbol>&,
                                                    std::conditional_t<true, SymbolReader, Args>...>;
 
-/// Returns true if a unit's lambda takes q, k and N weights, or, with kPlaces, q, k, at and N weights.
+/// Returns true if F takes q, k and N weights, or, with kPlaces, q, k, at and N weights.
 template <class F, std::size_t N, bool kPlaces>
 constexpr bool takes_units() {
   return []<std::size_t... W>(std::index_sequence<W...>) {
@@ -107,7 +107,7 @@ constexpr bool takes_units() {
   (std::make_index_sequence<N>{});
 }
 
-/// Returns the positions (b, h, i, j) of scores of rank 4, with `behind` more axes of size 1.
+/// Returns the indices (b, h, i, j) of scores of rank 4, with `behind` trailing axes of size 1.
 inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int behind = 0) {
   const auto along = [&](int axis) {
     Dims shape = Dims::filled(4 + behind, 1);
@@ -117,7 +117,7 @@ inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int be
   return {along(0), along(1), along(2), along(3)};
 }
 
-/// Score from a lambda F with N readers.
+/// Implementation of score_mod() for a lambda F with N readers.
 template <class F, std::size_t N>
 class LambdaScore final : public ScoreMod::Form {
  public:
@@ -167,7 +167,7 @@ class LambdaScore final : public ScoreMod::Form {
   SourceOrder<N> order_;
 };
 
-/// Score from the lambda F of a unit, with N weights and, with kPlaces, the position of the pair.
+/// Implementation of pair_score() for a lambda F with N weights. With kPlaces, F also takes the pair's position.
 template <class F, std::size_t N, bool kPlaces>
 class LambdaPairScore final : public PairScore::Form {
  public:
@@ -214,7 +214,7 @@ class LambdaPairScore final : public PairScore::Form {
   F f_;
 };
 
-/// Sorts the arguments of score_mod() into learned and constant tensors.
+/// Builds the ScoreMod, with the arguments sorted into learned and constant tensors.
 template <class F, class... Args>
 ScoreMod lambda_score(F f, const Args&... args) {
   constexpr auto order = source_order<Args...>();
@@ -233,10 +233,10 @@ ScoreMod lambda_score(F f, const Args&... args) {
 
 /// Builds a score from a lambda (s, at, readers…) → new score. at.b and at.h are the indices of batch row and
 /// head, at.i and at.j those of query and key. Each further argument becomes a reader, which the lambda calls with
-/// one index per axis. A Learned, made by learned(), is trained. A Tensor or Indices is constant; a Tensor that
-/// requires a gradient throws. Captured values are constant, too, and this cannot be checked: a number read from
-/// a weight, as by w.at({0}), is not trained. At an unmasked pair, an index that is out of range or not an integer
-/// throws when the score runs, even in a branch that select() does not take. attend() lists the other guarantees.
+/// one index per axis. An argument learned(w) is trained. A Tensor or Indices is constant; a Tensor that requires a
+/// gradient throws Error. Values that the lambda captures are constant, too. This cannot be checked: a captured
+/// number w.at({0}) is not trained. At an unmasked pair, an index that is out of range or not an integer throws when
+/// the score runs, even in a branch that select() does not take. attend() lists the other guarantees.
 template <class F, class... Args>
 ScoreMod score_mod(F f, const Args&... args) {
   constexpr bool kSources =

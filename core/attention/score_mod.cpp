@@ -11,8 +11,8 @@ namespace tapestry {
 
 namespace {
 
-/// Calls f(row, j, score) for each unmasked score (…, Tq, Tk) that is not finite. Usually there is none, which one
-/// pass without branches finds out.
+/// Calls f(row, j, score) for each unmasked score (…, Tq, Tk) that is not finite. A first pass, without branches, ends
+/// the search in the usual case that there is none.
 template <class F>
 void each_not_finite(const Tensor& scores, const Mask& live, const F& f) {
   const Tensor dense = contiguous(scores.detach());

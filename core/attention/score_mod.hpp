@@ -14,26 +14,27 @@
 namespace tapestry {
 
 namespace detail {
-/// A LearnedScoreMod of nn, which this folder does not know.
+/// True for LearnedScoreMod of nn, which this folder must not include.
 template <class T>
 concept LearnedOption = requires(T& option) {
   option.parameters, option.make;
 };
 }  // namespace detail
 
-/// A function of the scores, applied before the softmax and built by score_mod(). Copies share its tensors.
+/// A function of the scaled scores, applied before the softmax; built by score_mod(). Copies share its tensors.
 class ScoreMod {
  public:
-  /// Interface that each kind of score implements. Sources are the tensors that it reads, learned ones first.
+  /// Interface of an implementation. Sources are the tensors that the function reads, learned ones first.
   struct Form {
     virtual ~Form() = default;
-    /// Returns the score for the tiles of a kernel in f32 or f64. Sources are dense and of that type.
+    /// Returns the function for tiles of f32 or f64, which the first argument selects. Sources are dense and of this
+    /// type.
     virtual std::unique_ptr<simd::TileScore<float>> on_tiles(float,
                                                              const std::vector<Tensor>& sources) const = 0;
     virtual std::unique_ptr<simd::TileScore<double>> on_tiles(double,
                                                               const std::vector<Tensor>& sources) const = 0;
-    /// Computes the same from plain ops: scores (B, H, Tq, Tk) → scores. Pairs that `live` masks (no mask: none)
-    /// affect nothing: no other value, no gradient, no error.
+    /// Computes the same from plain ops: scores (B, H, Tq, Tk) → scores. Pairs where `live` is false (undefined: none)
+    /// affect no other value and no gradient, and cause no error.
     virtual Tensor by_ops(const Tensor& scores, const std::vector<Tensor>& sources,
                           const Mask& live) const = 0;
   };
@@ -43,7 +44,7 @@ class ScoreMod {
   ScoreMod(std::shared_ptr<const Form> form, std::vector<Tensor> learned, std::vector<Tensor> constants)
       : form_(std::move(form)), learned_(std::move(learned)), constants_(std::move(constants)) {}
 
-  /// Fails to compile: a layer's option takes a LearnedScoreMod, whose parameters each layer creates.
+  /// Fails to compile: a layer takes a LearnedScoreMod, from which it creates its own parameters.
   template <detail::LearnedOption Option>
   operator Option() const {
     static_assert(
@@ -55,14 +56,14 @@ class ScoreMod {
 
   /// Returns true if there is a function; otherwise the scores do not change.
   bool defined() const { return form_ != nullptr; }
-  /// The implementation, which must be defined(), and the tensors that it reads: learned() and constants().
+  /// Implementation, if defined(), and the tensors that it reads: learned() and constants().
   const Form& form() const { return *form_; }
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }
   /// Computes scores (…, Tq, Tk) → scores from plain ops. The first leading axis is the batch, the others are
-  /// heads. Where `live`, which broadcasts to the scores, is false, the result is unspecified. Slopes at pairs
-  /// of score −∞ may be NaN: mask these pairs with without_hidden() and compute the scores again. Throws, like
-  /// the tiles, for a table index out of range and for a finite score that becomes NaN or +∞.
+  /// heads. `live` broadcasts to the scores; where it is false, the result is unspecified. At a pair whose new score
+  /// is −∞, the derivative may be NaN: mask it with without_hidden(), then compute the scores again. Throws Error
+  /// for a table index out of range and for a finite score that becomes NaN or +∞.
   Tensor by_ops(const Tensor& scores, const Mask& live = {}) const;
 
  private:
@@ -70,8 +71,8 @@ class ScoreMod {
   std::vector<Tensor> learned_, constants_;
 };
 
-/// Returns `live` (no mask: all pairs) without the pairs whose score (…, Tq, Tk) is −∞, or nullopt if there are
-/// no such pairs.
+/// Returns `live` (undefined: all pairs) without the pairs whose score (…, Tq, Tk) is −∞, or nullopt if there are
+/// none.
 std::optional<Mask> without_hidden(const Mask& live, const Tensor& scores);
 
 namespace detail {

@@ -15,9 +15,9 @@ namespace tapestry {
 
 namespace {
 
-/// Returns the mask of the elements of this shape that count: an element counts if `live` is true at any position
-/// to which it broadcasts. Returns no mask if all elements count.
-Mask counting(const Mask& live, const Dims& shape) {
+/// Returns the mask of the live elements of an operand of this shape: an element is live if `live` is true at any
+/// position to which it broadcasts. Returns no mask if all are.
+Mask live_elements(const Mask& live, const Dims& shape) {
   if (!live.defined()) return {};
   Dims some = live.shape();  // the axes of the mask, reduced to 1 where the shape broadcasts
   for (int back = 1; back <= some.rank(); ++back)
@@ -40,14 +40,14 @@ Dims shape_of_all(const std::vector<Tensor>& all) {
   return shape;
 }
 
-/// Returns x with 1 in place of the elements that do not count.
-Tensor guarded(const Mask& counts, const Tensor& x) {
-  return counts.defined() ? where(counts, x, scalar(1, x.dtype())) : x;
+/// Returns x with 1 in place of the elements that are not live.
+Tensor guarded(const Mask& live, const Tensor& x) {
+  return live.defined() ? where(live, x, scalar(1, x.dtype())) : x;
 }
 
-/// Returns the first pair that counts among those to which element `place` of this shape broadcasts, if any.
-std::optional<simd::QueryKey> counting_pair(Size place, const Dims& shape, const Dims& scores,
-                                            const Mask& pairs) {
+/// Returns the first unmasked pair among those to which element `place` of this shape broadcasts, if any.
+std::optional<simd::QueryKey> live_pair(Size place, const Dims& shape, const Dims& scores,
+                                        const Mask& pairs) {
   const Dims one_each = joint_shape(shape, Dims::filled(4, 1)).shape;  // rank 4: b, h, i, j
   const Dims begin = index_of(place, one_each);
   Dims end = scores;
@@ -147,16 +147,16 @@ Tensor Symbol::value() const {
 
 Tensor Symbol::evaluate(const Mask& live) const {
   const std::vector<const Node*> all = nodes();
-  // A node's value counts wherever an expression built from it is needed.
-  std::unordered_map<const Node*, Mask> counts{{node_.get(), live}};
+  // A value is live wherever an expression that uses it is live.
+  std::unordered_map<const Node*, Mask> live_at{{node_.get(), live}};
   for (auto node = all.rbegin(); node != all.rend(); ++node) {
-    const Mask here = counts.at(*node);
+    const Mask here = live_at.at(*node);
     for (std::size_t i = 0; i < (*node)->operands.size(); ++i) {
       const Node* operand = (*node)->operands[i].node_.get();
       Mask there = here;
       if (const Mask& condition = (*node)->condition; condition.defined() && !operand->operands.empty())
         there = here & (i == 0 ? condition : !condition);
-      const auto [known, is_new] = counts.emplace(operand, there);
+      const auto [known, is_new] = live_at.emplace(operand, there);
       if (!is_new && !same(known->second, there)) known->second = known->second | there;
     }
   }
@@ -166,7 +166,8 @@ Tensor Symbol::evaluate(const Mask& live) const {
     if (node->guard != Guard::none) {
       const Dims joint = shape_of_all(x);
       for (Tensor& one : x)
-        one = guarded(counting(counts.at(node), node->guard == Guard::jointly ? joint : one.shape()), one);
+        one = guarded(live_elements(live_at.at(node), node->guard == Guard::jointly ? joint : one.shape()),
+                      one);
     }
     values.emplace(node, node->make(node->source, x));
   }
@@ -210,7 +211,7 @@ Symbol Symbol::read(const Tensor& table, const std::vector<Symbol>& index, const
       for (std::size_t i = 0; i < places.size(); ++i) {
         const bool inside = at[i] >= 0 && at[i] < static_cast<double>(size) && at[i] == std::trunc(at[i]);
         if (!inside)
-          if (const auto pair = counting_pair(static_cast<Size>(i), shape, scores, pairs))
+          if (const auto pair = live_pair(static_cast<Size>(i), shape, scores, pairs))
             simd::fail_read(source.shape(), static_cast<int>(axis), at[i], *pair);
         places[i] = places[i] * size + (inside ? static_cast<Size>(at[i]) : 0);
       }

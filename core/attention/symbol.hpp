@@ -1,9 +1,9 @@
 // Symbol, the number type that runs a score's lambda on whole tensors, op by op. It is the reference for the
 // same lambda on SIMD lanes and on dual numbers.
 //
-// The lambda only builds an expression graph; evaluate() runs it, given the mask of the values that count. An
-// operand that does not count (a masked pair, a branch that select did not take) is replaced by 1 before an op
-// whose derivative could be infinite or NaN there: 0 · ∞ would be NaN, in any order of derivative.
+// The lambda only builds an expression graph; evaluate() runs it. A value is live unless it belongs to a masked pair
+// or to a branch that select() does not take. Operands that are not live become 1 before an op whose derivative
+// could be infinite or NaN there. Otherwise, derivatives of any order could contain 0 · ∞ = NaN.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@
 
 namespace tapestry {
 
-/// A number in a formula, for all pairs at once. Built from tensors and plain numbers, computed by evaluate().
+/// A number in a formula, for all pairs at once; an expression of tensors and plain numbers.
 class Symbol {
  public:
   /// A plain number, which takes the dtype of the other operand.
   template <class Number>
   requires std::is_arithmetic_v<Number> Symbol(Number value)
       : Symbol(number_of(static_cast<double>(value))) {}
-  /// Makes a symbol of a tensor, an input of the formula.
+  /// Makes a tensor an input of a formula.
   static Symbol from(const Tensor& tensor);
 
-  /// Computes the formula on the tape. The result is valid where `live`, which broadcasts to it, is true (no
-  /// mask: everywhere). Elsewhere it is unspecified, and has no gradient if the incoming gradient is 0 there.
+  /// Computes the formula on the tape. `live` broadcasts to the result (undefined: true everywhere). Where it is
+  /// false, the result is unspecified, and adds nothing to the inputs' gradients if its own gradient is 0.
   Tensor evaluate(const Mask& live) const;
   /// Computes the formula off the tape, valid everywhere.
   Tensor value() const;
@@ -61,7 +61,7 @@ class Symbol {
   Symbol& operator/=(const Symbol& other) { return *this = *this / other; }
 
   /// a < b, a > b, a <= b, a >= b, a == b and a != b compare values and return a mask; no gradient.
-  /// With a NaN all are false except !=, as on lanes.
+  /// If either is NaN, all are false except !=, as on lanes.
   friend Mask operator<(const Symbol& a, const Symbol& b);
   friend Mask operator>(const Symbol& a, const Symbol& b) { return b < a; }
   friend Mask operator<=(const Symbol& a, const Symbol& b);
@@ -125,9 +125,8 @@ class Symbol {
     return both(a, b, Guard::jointly, [](const Tensor& x, const Tensor& y) { return pow(x, y); });
   }
 
-  /// Returns table[index…]; the indices broadcast against each other. `scores` is the shape (B, H, Tq, Tk), and
-  /// `pairs` masks the pairs that do not count (no mask: all count). At a pair that counts, an index that is out of
-  /// range or not an integer throws.
+  /// Returns table[index…]; the indices broadcast against each other. `scores` is the shape (B, H, Tq, Tk) and `pairs`
+  /// the mask (undefined: all pairs). At an unmasked pair, an index that is out of range or not an integer throws.
   static Symbol read(const Tensor& table, const std::vector<Symbol>& index, const Dims& scores,
                      const Mask& pairs);
 
@@ -135,8 +134,8 @@ class Symbol {
   using Function1 = std::function<Tensor(const Tensor&)>;
   using Function2 = std::function<Tensor(const Tensor&, const Tensor&)>;
   using Function = std::function<Tensor(const Tensor& source, const std::vector<Tensor>& operands)>;
-  /// Selects the operands that become 1 where they do not count: none; each in its own shape, which suffices if
-  /// finite operands give finite results and slopes; or all of them, in the shape of the result.
+  /// Operands that become 1 where they are not live. none: no operand. each: every operand in its own shape, which
+  /// suffices if finite operands give finite results and derivatives. jointly: all, in the shape of the result.
   enum class Guard { none, each, jointly };
   struct Node {
     std::uint64_t number = 0;  ///< in order of creation, so operands have lower numbers
