@@ -37,13 +37,13 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttend
         "[linear_attend] q {}, k {} and v {} must have shapes (…,T,d), (…,T,d) and (…,T,e), with equal "
         "leading axes ({}:{})",
         describe(q), describe(k), describe(v), at.file, at.line);
-  Dims words = q.shape();
-  words.erase(words.rank() - 1);
+  Dims tokens = q.shape();
+  tokens.erase(tokens.rank() - 1);
   const Dims state = with_last(q.shape(), {q.size(-1), v.size(-1)});
-  if (!has_shape(options.log_keep, words) || !has_shape(options.strength, words))
+  if (!has_shape(options.log_keep, tokens) || !has_shape(options.strength, tokens))
     fail(
         "[linear_attend] log_keep and strength must have one number for each token, shape {}, if given ({}:{})",
-        to_string(words), at.file, at.line);
+        to_string(tokens), at.file, at.line);
   if (!has_shape(options.state, state))
     fail("[linear_attend] state {} must have shape {}, (…,d,e) of the keys and values ({}:{})",
          describe(options.state), to_string(state), at.file, at.line);
@@ -66,7 +66,7 @@ Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
 
 /// The inputs, and the states and writes that forward saves, for the kernel.
 struct LinearProblem {
-  Size rows, words, d, e, chunk;
+  Size rows, tokens, d, e, chunk;
   bool delta;
   Tensor q, k, v, log_keep, strength;  // dense
   Tensor states, written;
@@ -75,7 +75,7 @@ struct LinearProblem {
   simd::LinearAttention<T> kernel() const {
     const auto data = [](const Tensor& x) { return x.defined() ? x.data<T>() : nullptr; };
     simd::LinearAttention<T> a;
-    a.batch = rows, a.words = words, a.d = d, a.e = e, a.chunk = chunk, a.delta = delta;
+    a.batch = rows, a.tokens = tokens, a.d = d, a.e = e, a.chunk = chunk, a.delta = delta;
     a.q = q.data<T>(), a.k = k.data<T>(), a.v = v.data<T>();
     a.log_keep = data(log_keep), a.strength = data(strength);
     // Forward writes to them before they are saved; backward only reads them.
@@ -119,26 +119,26 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
   check(q, k, v, options, at);
   if (chunk < 1)
     fail("[linear_attend] chunk must be at least 1 token, got {} ({}:{})", chunk, at.file, at.line);
-  const Size words = q.size(-2), d = q.size(-1), e = v.size(-1), rows = q.shape().count(0, q.rank() - 2);
+  const Size tokens = q.size(-2), d = q.size(-1), e = v.size(-1), rows = q.shape().count(0, q.rank() - 2);
   const Tensor state = first_state(q, v, options);
   LinearProblem x{rows,
-                  words,
+                  tokens,
                   d,
                   e,
-                  std::min(chunk, std::max<Size>(1, words)),
+                  std::min(chunk, std::max<Size>(1, tokens)),
                   options.rule == WriteRule::delta,
-                  as_rows(q, rows, {words, d}),
-                  as_rows(k, rows, {words, d}),
-                  as_rows(v, rows, {words, e}),
-                  as_rows(options.log_keep, rows, {words}),
-                  as_rows(options.strength, rows, {words}),
+                  as_rows(q, rows, {tokens, d}),
+                  as_rows(k, rows, {tokens, d}),
+                  as_rows(v, rows, {tokens, e}),
+                  as_rows(options.log_keep, rows, {tokens}),
+                  as_rows(options.strength, rows, {tokens}),
                   {},
                   {}};
-  const Size chunks = (words + x.chunk - 1) / x.chunk;
+  const Size chunks = (tokens + x.chunk - 1) / x.chunk;
   x.states = Tensor::uninitialised({rows, chunks + 1, d, e}, q.dtype());
-  if (x.delta) x.written = Tensor::uninitialised({rows, words, e}, q.dtype());
+  if (x.delta) x.written = Tensor::uninitialised({rows, tokens, e}, q.dtype());
   Tensor both =
-      Tensor::uninitialised(with_last(q.shape(), {words + d, e}), q.dtype());  // reads, then the state
+      Tensor::uninitialised(with_last(q.shape(), {tokens + d, e}), q.dtype());  // reads, then the state
   dispatch(q.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Tensor first = as_rows(state, rows, {d, e});
@@ -179,7 +179,7 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
         const Remembered plain = linear_attend_by_word(q, k, v, options);
         return concat({plain.read, plain.state}, -2);
       }));
-  return {slice(both, -2, 0, words), slice(both, -2, words, words + d)};
+  return {slice(both, -2, 0, tokens), slice(both, -2, tokens, tokens + d)};
 }
 
 }  // namespace tapestry

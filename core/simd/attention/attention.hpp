@@ -1,7 +1,7 @@
 // Tiled attention: softmax(scale·Q Kᵀ)·V without the (queries, keys) matrix, forward and backward.
 //
-// Source: the online softmax (Milakov & Gimelshein 2018, arXiv 1805.02867) in tiles (Dao et al. 2022, arXiv
-// 2205.14135). Forward saves one number per query, the logarithm of its sum (log-sum-exp).
+// Source: the online softmax (Milakov & Gimelshein 2018, arXiv 1805.02867) in tiles (FlashAttention, Dao et al. 2022,
+// arXiv 2205.14135). The loop over tiles is in forward.cpp. It saves one number per query, the scores' log-sum-exp.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// A pair: query i of head h of batch row b, and key j.
+/// A pair: query i and key j, in head h of batch row b.
 struct QueryKey {
   Size b = 0, h = 0, i = 0, j = 0;
 };
 
-/// Size of a tile of scores in queries and keys. The queries of a tile are cut into strips.
+/// A tile of scores has kQueryTile queries and kKeyTile keys. Its queries form kStrips strips of kStrip queries.
 inline constexpr Size kQueryTile = 48, kKeyTile = 96, kStrip = 12, kStrips = kQueryTile / kStrip;
 
-/// Range [begin, end); an empty one has both 0.
+/// Range [begin, end). In an empty range, both are 0.
 struct Span {
   Size begin = 0, end = 0;
 };
@@ -39,14 +39,14 @@ struct Heads {
 struct TileMask {
   static constexpr std::int32_t kNone = -1, kAll = -2;  ///< tile with no pair, or all pairs, unmasked
 
-  Size batch = 1, heads = 1;  ///< 1: shared by all
+  Size batch = 1, heads = 1;  ///< 1: broadcasts
   Size query_tiles = 0, key_tiles = 0, keys = 0;
   const std::int32_t* tiles = nullptr;  ///< (batch, heads, query_tiles, key_tiles): a pattern, kNone or kAll
   const bool* patterns = nullptr;       ///< (patterns, kQueryTile, kKeyTile): true = may attend
   const Span* strips = nullptr;     ///< (patterns, kStrips): from the strip's first visible key to its last
   const bool* live_keys = nullptr;  ///< (batch, heads, keys): visible to some query; null: all are
 
-  /// Index of the first tile, or key, of item (b, h); each item has `per_item` of them.
+  /// Returns the index of the first tile, or key, of head h of batch row b; `per_item` is their number per head.
   Size item(Size b, Size h, Size per_item) const {
     return ((batch == 1 ? 0 : b) * heads + (heads == 1 ? 0 : h)) * per_item;
   }
@@ -60,19 +60,18 @@ struct ScoreTile {
   const bool* live = nullptr;  ///< (queries, kKeyTile): unmasked pairs; null: all
 };
 
-/// Changes the scores before the softmax. It costs two indirect calls per tile, so that the kernel is compiled once.
-/// Called from several threads at once. Slopes and gradients have the layout of the scores.
+/// Changes the scores before the softmax. It is virtual, so that the kernel is compiled once; a call handles a whole
+/// tile. Several threads call it at once. Derivatives and gradients have the layout of the scores.
 template <class T>
 class TileScore {
  public:
   virtual ~TileScore() = default;
   /// Changes the scores in place.
   virtual void forward(const ScoreTile<T>& tile) const = 0;
-  /// Changes the scores in place and writes the derivative of each new score by the given one to `slopes`. Backward
-  /// gets both from one evaluation.
+  /// Changes the scores in place, and writes the derivative of each new score with respect to the old one to `slopes`.
   virtual void forward(const ScoreTile<T>& tile, T* slopes) const = 0;
-  /// Adds the gradients of the learned values to `learned`. `tile` holds the scores given to forward; `d` is the
-  /// gradient of the scores that forward returned.
+  /// Adds the gradients of the learned values to `learned`. `tile` has the old scores; `d` is the gradient of the new
+  /// ones.
   virtual void backward(const ScoreTile<T>& tile, const T* d, LearnedSums& learned) const = 0;
   /// Number of learned values.
   virtual Size learned() const { return 0; }
@@ -85,7 +84,7 @@ struct Tile {
   Size row;
 };
 
-/// Computes scores other than scale·q·k. Called from several threads at once.
+/// Computes scores other than scale·q·k. Several threads call it at once.
 template <class T>
 class TilePairs {
  public:
@@ -98,15 +97,15 @@ class TilePairs {
   virtual Size learned() const { return 0; }
 };
 
-/// Dropout of weights: a weight is multiplied by `scale`, or set to 0 if its word of the stream (random.hpp) is below
-/// the threshold. Words are numbered like the elements of a dense (batch, heads, queries, keys) array.
+/// Dropout of weights: a weight becomes 0 if its random word (random.hpp) is below the threshold; otherwise it is
+/// multiplied by `scale`. Words are numbered like the elements of a dense (batch, heads, queries, keys) array.
 struct DropWeights {
   std::uint32_t threshold = 0;
   double scale = 1;
   std::uint64_t key = 0, site = 0;
 };
 
-/// One batch of attention. Heads share keys and values in groups of `share` (1: each head has its own).
+/// Inputs of attention. Each group of `share` query heads has the same keys and values.
 template <class T>
 struct Attention {
   Size batch = 0, heads = 0, share = 1, queries = 0, keys = 0, width = 0, value_width = 0;
@@ -121,13 +120,13 @@ struct Attention {
 
 /// out[i, :] = Σ_j softmax_j(score(scale·q_i·k_j))·v_j over the unmasked pairs, and lse[i] = ln Σ_j exp(…) (batch,
 /// heads, queries). A query without pairs, or only with scores of −∞, gets exactly out = 0 and lse = −∞, even with a
-/// sink. Keys and values that no query sees have no effect.
+/// sink. Keys and values to which no query may attend have no effect.
 template <class T>
 void attention_forward(const Attention<T>& x, Heads<T> out, T* lse);
 
-/// Computes all gradients from d_out and, unless null, d_lse. `d_learned` holds those of the values that pairs learns,
-/// then score, summed in an order that depends on the shapes alone. The sums are f64: one for each learned value, and,
-/// for each of a few tasks at a time, one for each learned value that the task reads.
+/// Computes all gradients from d_out and, unless null, d_lse. `d_learned` receives those of the values learned by
+/// x.pairs, then by x.score. They are summed in f64, in an order that depends on the shapes alone. The sums need 8
+/// bytes per learned value, and 8 more for each value that a running task reads.
 template <class T>
 void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse, Heads<const T> d_out,
                         const T* d_lse, Heads<T> d_query, Heads<T> d_key, Heads<T> d_value, T* d_learned);

@@ -3,12 +3,12 @@
 //     P = exp(S − lse)     dP = dO Vᵀ     dS = P ⊙ (dP − D),  D = dO·O of the query (minus its d lse)
 //     dV = Pᵀ dO           dK = dSᵀ Q·scale                   dQ = dS K·scale
 //
-// Dropout is applied to P in dV and to dO Vᵀ in dP; D is the same.
+// Dropout changes P in dV, and dO Vᵀ in dP, but not D.
 //
-// A task owns keys and loops over the queries that see them, so it accumulates dK and dV in a local tile; dQ is
-// accumulated in memory, one tile of keys after another. With too few heads to distribute, the keys are cut into parts,
-// as many as the shape says. Each part has its own dQ, and these are added in order at the end. The five products of a
-// tile take nine tenths of the time.
+// A task owns tiles of keys. For each, it loops over the queries and accumulates dK and dV in a local tile; dQ is
+// accumulated in memory, one tile of keys after another. With few heads, the keys are cut into parts, to occupy all
+// threads; the shape alone decides how many. Each part has its own dQ; these are added in order at the end. The five
+// products of a tile take nine tenths of the time.
 #include <deque>
 
 #include "core/simd/attention/tiles.hpp"
@@ -19,8 +19,8 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kFewGroups = 8;               // with fewer groups of heads, keys are cut into parts
-constexpr Size kSumsAtOnce = Size{1} << 18;  // sums of learned values that tasks may keep at the same time
+constexpr Size kFewGroups = 8;               // with fewer groups of heads, the keys are cut into parts
+constexpr Size kSumsAtOnce = Size{1} << 18;  // limit for the sums of learned values of all running tasks
 
 template <class T>
 struct Backward {
@@ -35,14 +35,13 @@ struct Backward {
   Size groups() const { return x.batch * group_heads(); }
 };
 
-/// Returns true if query i of an item has no pairs, or only scores of −∞.
+/// Returns true if query i of an item (one head of one batch row) has no pairs, or only scores of −∞.
 template <class T>
-bool is_blind(const Backward<T>& y, Size item, Size i) {
+bool has_no_pairs(const Backward<T>& y, Size item, Size i) {
   return y.lse[item * y.x.queries + i] == -kInfinity<T>;
 }
 
-/// Computes D of every query: Σ dO⊙O, which is subtracted from the gradients of its weights (delta in
-/// FlashAttention-2).
+/// Computes D = Σ dO⊙O − d lse of every query (delta in FlashAttention-2).
 template <class T>
 void compute_deltas(const Backward<T>& y, T* d) {
   const Attention<T>& x = y.x;
@@ -59,7 +58,7 @@ void compute_deltas(const Backward<T>& y, T* d) {
   });
 }
 
-/// Backward for a range of key tiles of one group of heads.
+/// Backward for a range of key tiles of one group of heads, which share these keys.
 template <class T>
 class KeyPart {
  public:
@@ -128,7 +127,7 @@ class KeyPart {
     const Size queries = std::min(kQueryTile, x_.queries - i);
     const Strips<T> strips = strips_of(x_, pairs, keys);
     bool sees[kQueryTile];  // queries without pairs are copied as 0, even if they hold NaN
-    for (Size row = 0; row < queries; ++row) sees[row] = !is_blind(y_, b_ * x_.heads + h, i + row);
+    for (Size row = 0; row < queries; ++row) sees[row] = !has_no_pairs(y_, b_ * x_.heads + h, i + row);
     copy_rows(x_.query.at(b_, h) + i * x_.query.row, x_.query.row, queries, x_.width, x_.scale, sees, query_);
     copy_rows(y_.d_out.at(b_, h) + i * y_.d_out.row, y_.d_out.row, queries, x_.value_width, T(1), sees,
               d_out_);
@@ -143,11 +142,11 @@ class KeyPart {
       for (Size row = 0; row < queries; ++row)
         std::copy_n(weights_.data + row * kKeyTile, padded<T>(keys), given_.data + row * kKeyTile);
     if (x_.score != nullptr) x_.score->forward(tile, slopes_.data);
-    hide(tile, strips);
+    mask_scores(tile, strips);
     multiply_transposed<T>(strips, queries, x_.value_width, d_out, value_transposed_.data, d_scores_);
-    if (x_.drop != nullptr) drop(x_, tile, d_scores_.data);
+    if (x_.drop != nullptr) apply_dropout(x_, tile, d_scores_.data);
     weigh((b_ * x_.heads + h) * x_.queries + i, queries, strips);
-    if (x_.drop != nullptr) drop(x_, tile, weights_.data);
+    if (x_.drop != nullptr) apply_dropout(x_, tile, weights_.data);
     if (learns) {
       tile.scores = given_.data;
       x_.score->backward(tile, d_scores_.data, of_score_);
@@ -191,8 +190,8 @@ class KeyPart {
         store(weights + j, weight);
         store(d + j, select(weight == none, none, change));  // a weight of 0 has gradient 0, even next to NaN
       }
-      clear_beside(keys, strips, weights);
-      clear_beside(keys, strips, d);
+      clear_outside(keys, strips, weights);
+      clear_outside(keys, strips, d);
     });
   }
 
@@ -207,8 +206,8 @@ class KeyPart {
       weights_, d_scores_, slopes_;
 };
 
-/// The sums of all learned values, to which each task's are added in the order of the tasks. A few tasks run at a time,
-/// since each needs memory for the sums that it touches. Their number does not change the result.
+/// Gradients of all learned values: sums over the tasks, added in the order of the tasks. Only a few tasks run at the
+/// same time, since each needs memory for its sums. Their number does not change the result.
 class LearnedTotal {
  public:
   LearnedTotal(Size of_pairs, Size of_score, Size tasks)
@@ -272,16 +271,16 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   const Size parts = std::clamp<Size>(kFewGroups / groups, 1, std::max<Size>(1, key_tiles));
   const Size tasks = groups * parts;
   LearnedTotal learned(of_pairs, of_score, tasks);
-  // Rows of whole vectors are summed in d_query itself; others, and those of several parts, in scratch memory.
+  // A single part sums in d_query itself, if rows are whole vectors. Otherwise, the sums are in scratch memory.
   const bool in_place = parts == 1 && width == x.width;
   const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
-  const Scratch<T> beside(in_place ? 0 : tasks * x.share * head);
+  const Scratch<T> partial(in_place ? 0 : tasks * x.share * head);
 
   const bool parallel = worth_threads(x);
   const auto run = [&](Size task, Size slot) {
     const Size group = task / parts, part = task % parts;
     T* to = in_place ? d_query.at(group / y.group_heads(), group % y.group_heads() * x.share)
-                     : beside.data() + task * x.share * head;
+                     : partial.data() + task * x.share * head;
     for (Size h = 0; h < x.share; ++h)
       for (Size i = 0; i < x.queries; ++i) std::fill_n(to + h * head + i * row, width, T(0));
     KeyPart<T>(y, group, deltas.data(), learned.of_pairs(slot), learned.of_score(slot))
@@ -297,7 +296,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
     each(parallel, x.batch * x.heads, [&](Size item) {
       const Size group = item / x.share, b = item / x.heads, h = item % x.heads;
       for (Size i = 0; i < x.queries; ++i) {
-        T* sum = beside.data() + (group * parts * x.share + item % x.share) * head + i * row;
+        T* sum = partial.data() + (group * parts * x.share + item % x.share) * head + i * row;
         for (Size part = 1; part < parts; ++part)
           for (Size c = 0; c < x.width; ++c) sum[c] += sum[part * x.share * head + c];
         std::copy_n(sum, x.width, d_query.at(b, h) + i * d_query.row);
@@ -305,7 +304,7 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
     });
   for (Size item = 0; item < x.batch * x.heads; ++item)  // 0 times a NaN key is not 0
     for (Size i = 0; i < x.queries; ++i)
-      if (is_blind(y, item, i))
+      if (has_no_pairs(y, item, i))
         std::fill_n(d_query.at(item / x.heads, item % x.heads) + i * d_query.row, x.width, T(0));
   learned.write(d_learned);
 }

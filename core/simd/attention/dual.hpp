@@ -12,7 +12,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// max(x, 0) and x / (1 + e^−x) on lanes, for a score's lambda; NaN is kept.
+/// max(x, 0) and x / (1 + e^−x) on lanes, for the lambdas of scores. NaN stays NaN.
 template <class T>
 inline Lanes<T> relu(Lanes<T> x) {
   return max(Lanes<T>(T(0)), x);

@@ -1,15 +1,15 @@
-// Tiled attention forward: the scores of a tile are discarded as soon as they have been used.
+// Tiled attention forward (FlashAttention): the loop over tiles. Each tile of scores is used once and overwritten.
 //
 //                  keys →                          for a chunk of queries (a task):
 //            ┌─────┬─────┬─────┐                     for each tile of keys, copied once per chunk:
 //            │  S  │     │     │  48 queries           for each tile of queries that sees some of it:
-//    queries ├─────┼─────┼─────┤  × 96 keys              S = scale·Q Kᵀ, scored, masked
+//    queries ├─────┼─────┼─────┤  × 96 keys              S = score(scale·Q Kᵀ), masked
 //       ↓    │     │     │     │                         P = exp(S − top), where top is each query's
 //            └─────┴─────┴─────┘                             largest score so far
 //                                                        O, sum = (O, sum)·exp(old top − top) + (P V, Σ P)
 //
-// A larger score that comes later scales down the previous sums: the online softmax. At the end, out = O / sum and
-// lse = top + ln sum. The two products take four fifths of the time, exp the rest.
+// When a later tile has a larger score, the sums so far are rescaled: the online softmax. At the end, out = O / sum
+// and lse = top + ln sum. The two products take four fifths of the time, exp the rest.
 #include <cmath>
 
 #include "core/simd/attention/tiles.hpp"
@@ -20,21 +20,23 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kChunkTiles = 8;  // of queries; a task's data fits the L2 cache together with the keys
+constexpr Size kChunkTiles =
+    8;  // tiles of queries per task, so that its data and a tile of keys fit the L2 cache
 
 /// The online softmax of a tile of queries.
 template <class T>
 struct Online {
-  T top[kQueryTile], sum[kQueryTile], shrink[kQueryTile];
-  bool sees[kQueryTile] = {};  // the query has a score other than −∞
+  T top[kQueryTile], sum[kQueryTile], rescale[kQueryTile];
+  bool sees[kQueryTile] = {};  // true once the query has a score other than −∞
 
-  /// Starts with `sink`, the score of an extra key that all queries see; −∞: there is none.
+  /// Starts with `sink`, the score of an extra key of all queries; −∞ for none.
   void start(T sink) {
     std::fill_n(top, kQueryTile, sink);
     std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
   }
 
-  /// Replaces scores by exp(scores − top), and sets `shrink`, the factor for all previous sums.
+  /// Updates `top` and `sum`, replaces the scores by exp(scores − top), and sets `rescale`, the factor for the sums so
+  /// far.
   void take(T* scores, Size queries, const Strips<T>& strips) {
     constexpr Size kL = kLanes<T>;
     T base[kQueryTile];
@@ -46,11 +48,11 @@ struct Online {
       sees[i] |= reduce_max(peak) != -kInfinity<T>;
       top[i] = reduce_max(max_nan(peak, Lanes<T>(before)));
       base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // no visible key so far: all weights are 0
-      shrink[i] = before - base[i];
+      rescale[i] = before - base[i];
     });
-    std::fill(shrink + queries, shrink + kQueryTile, T(0));
+    std::fill(rescale + queries, rescale + kQueryTile, T(0));
     for (Size i = 0; i < queries; i += kL)
-      store(shrink + i, exp_nonpositive(load(static_cast<const T*>(shrink + i))));
+      store(rescale + i, exp_nonpositive(load(static_cast<const T*>(rescale + i))));
     strips.each_query(queries, [&](Size i, Span keys) {
       T* row = scores + i * kKeyTile;
       Lanes<T> total(T(0));
@@ -59,13 +61,13 @@ struct Online {
         store(row + j, weight);
         total += weight;
       }
-      sum[i] = sum[i] * shrink[i] + reduce_add(total);
-      clear_beside(keys, strips, row);
+      sum[i] = sum[i] * rescale[i] + reduce_add(total);
+      clear_outside(keys, strips, row);
     });
   }
 };
 
-/// Forward for the queries [first, first + count) of one item.
+/// Forward for the queries [first, first + count) of one head of one batch row.
 template <class T>
 class Chunk {
  public:
@@ -115,18 +117,18 @@ class Chunk {
       else
         multiply_transposed<T>(strips, queries, x_.width, query, transposed_, {scores_, kKeyTile});
       if (x_.score != nullptr) x_.score->forward(tile);
-      hide(tile, strips);
+      mask_scores(tile, strips);
       Online<T>& online = online_[i / kQueryTile];
       online.take(scores_, queries, strips);
-      if (x_.drop != nullptr) drop(x_, tile, scores_);
+      if (x_.drop != nullptr) apply_dropout(x_, tile, scores_);
       T* sums = sums_ + i * value_width_;
-      for (Size row = 0; row < queries; ++row) shrink(sums + row * value_width_, online.shrink[row]);
+      for (Size row = 0; row < queries; ++row) multiply_row(sums + row * value_width_, online.rescale[row]);
       add_product<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},
                      {sums, value_width_}, [&](Size row, Size rows) { return strips.keys_of(row, rows); });
     }
   }
 
-  void shrink(T* row, T factor) const {
+  void multiply_row(T* row, T factor) const {
     if (factor == T(1)) return;
     for (Size c = 0; c < value_width_; c += kLanes<T>)
       store(row + c, load(static_cast<const T*>(row + c)) * Lanes<T>(factor));
@@ -149,13 +151,13 @@ class Chunk {
     for (Size i = 0; i < count_; ++i) {
       const Online<T>& online = online_[i / kQueryTile];
       const T top = online.top[i % kQueryTile], sum = online.sum[i % kQueryTile];
-      if (!online.sees[i % kQueryTile]) {  // 0 times a NaN value is not 0
+      if (!online.sees[i % kQueryTile]) {  // O may be NaN: 0 times a NaN value
         std::fill_n(to + i * out.row, x_.value_width, T(0));
         lse_to[i] = -kInfinity<T>;
         continue;
       }
       T* sums = sums_ + i * value_width_;
-      shrink(sums, T(1) / sum);
+      multiply_row(sums, T(1) / sum);
       std::copy_n(sums, x_.value_width, to + i * out.row);
       lse_to[i] = top + std::log(sum);
     }

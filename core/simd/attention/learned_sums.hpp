@@ -1,4 +1,4 @@
-// Gradients of the learned values of a score, which one task of attention's backward adds up.
+// Gradients of a score's learned values, summed over one task of attention's backward pass.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace tapestry::simd {
 
-/// Sums in f64, one for each learned value, all 0 at first. Memory is allocated in pages when a sum is first touched. A
-/// task that reads a small part of a large table, as of one batch row and head, needs memory for that part alone.
+/// Sums in f64, one for each learned value, all 0 at first. A page of memory is allocated when a sum in it is first
+/// touched. So a task that reads only a part of a large table, such as one head's, needs memory for that part alone.
 class LearnedSums {
  public:
   /// Number of sums in a page of 2 KiB.

@@ -1,14 +1,14 @@
-// Linear attention in chunks of words that fit into the cache. The memory of all words is one matrix S (d, e):
+// Linear attention in chunks of tokens that fit into the cache. One matrix S (d, e) stores all past tokens:
 //
 //     S_t = α_t S_{t−1} + k_t u_tᵀ     y_t = S_tᵀ q_t     u_t = β_t v_t, or β_t (v_t − α_t S_{t−1}ᵀ k_t): delta rule
 //
-// Within a chunk let γ_i = α_1 ⋯ α_i, D_ij = α_{j+1} ⋯ α_i (that is γ_i / γ_j) for j ≤ i, else 0, and S the state
-// before the chunk:
+// Within a chunk of C tokens, γ_i = α_1 ⋯ α_i, D_ij = α_{j+1} ⋯ α_i (that is γ_i / γ_j) for j ≤ i, else 0, and S is
+// the state before the chunk:
 //
 //     y_i = γ_i Sᵀ q_i + Σ_j D_ij (q_i · k_j) u_j        the next S = γ_C S + Σ_j (γ_C / γ_j) k_j u_jᵀ
 //     delta rule: (I + A) U = β (V − γ K S)              A_ij = β_i D_ij (k_i · k_j) for j < i
 //
-// (Yang et al. 2024). Only S passes from chunk to chunk, so there are three passes: over all chunks in parallel, over
+// (Yang et al. 2024). Only S goes from chunk to chunk, so there are three passes: over all chunks in parallel, over
 // the chunks in order, and over all chunks in parallel again.
 #pragma once
 
@@ -20,39 +20,39 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Linear attention. All arrays are dense, with one row per word. Null log_keep means α = 1, null strength β = 1.
+/// Inputs and state. All arrays are dense, with one row per token. If log_keep is null, α = 1; if strength is, β = 1.
 template <class T>
 struct LinearAttention {
-  Size batch = 0, words = 0, d = 0, e = 0;
-  Size chunk = 1;  // in words, 1 or more
+  Size batch = 0, tokens = 0, d = 0, e = 0;
+  Size chunk = 1;  // in tokens, 1 or more
   bool delta = false;
-  const T *q = nullptr, *k = nullptr;                // (batch, words, d)
-  const T* v = nullptr;                              // (batch, words, e)
-  const T *log_keep = nullptr, *strength = nullptr;  // (batch, words): ln α, β
+  const T *q = nullptr, *k = nullptr;                // (batch, tokens, d)
+  const T* v = nullptr;                              // (batch, tokens, e)
+  const T *log_keep = nullptr, *strength = nullptr;  // (batch, tokens): ln α, β
   // (batch, chunks() + 1, d, e): S before each chunk (the first one is an input), and after the last.
   T* states = nullptr;
-  T* written = nullptr;  // U (batch, words, e); only for the delta rule
+  T* written = nullptr;  // U (batch, tokens, e); only for the delta rule
 
-  Size chunks() const { return chunks_for(words, chunk); }
+  Size chunks() const { return chunks_for(tokens, chunk); }
   T* state(Size row, Size n) const { return states + (row * (chunks() + 1) + n) * d * e; }
   /// Number of chunks per task of the thread pool.
   Size grain() const { return std::max<Size>(1, 8192 / std::max<Size>(1, chunk * (d + e))); }
 };
 
-/// Computes y (batch, words + d, e): the output of each word, then the final state. Fills `states` and `written`.
+/// Computes y (batch, tokens + d, e): the output of each token, then the final state. Fills `states` and `written`.
 template <class T>
 void linear_attention_forward(const LinearAttention<T>& a, T* y);
 
 /// Gradients of linear attention; all arrays are dense.
 template <class T>
 struct LinearAttentionGradient {
-  const T* dy = nullptr;                         // (batch, words + d, e)
-  T *dq = nullptr, *dk = nullptr;                // (batch, words, d)
-  T* dv = nullptr;                               // (batch, words, e)
-  T *dlog_keep = nullptr, *dstrength = nullptr;  // (batch, words); null if the input is
+  const T* dy = nullptr;                         // (batch, tokens + d, e)
+  T *dq = nullptr, *dk = nullptr;                // (batch, tokens, d)
+  T* dv = nullptr;                               // (batch, tokens, e)
+  T *dlog_keep = nullptr, *dstrength = nullptr;  // (batch, tokens); null if the input is
   T* dstate = nullptr;                           // (batch, d, e): gradient of the first state
 };
-/// Computes the gradients, after a forward with the same chunks, states and written.
+/// Computes the gradients. `states` and `written` must be those that forward has filled, with the same chunk size.
 template <class T>
 void linear_attention_backward(const LinearAttention<T>& a, const LinearAttentionGradient<T>& out);
 

@@ -1,7 +1,7 @@
 // One chunk of linear attention: its rows, its gates, and the products that forward and backward share.
 //
-// The decay from word j to word i is the product α_{j+1} ⋯ α_i, never a quotient of γ or the exp of a difference. So α
-// may be 0, and values after a nearly closed gate keep their precision.
+// The decay from token j to token i is computed as the product α_{j+1} ⋯ α_i, not as a quotient of γ or the exp of a
+// difference. So α may be 0, and values after a nearly closed gate keep their precision.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,8 @@ void scaled_rows(T* y, const T* x, const T* factors, Size rows, Size n) {
   for (Size i = 0; i < rows; ++i) scaled_row(y + i * n, x + i * n, factors ? factors[i] : T(1), n);
 }
 
-/// Rows of a triangular system that are solved one by one, after one product with all rows solved before.
+/// Block size of the triangular solves: the earlier rows enter a block as one product, then its rows are solved one by
+/// one.
 inline constexpr Size kSolvedRows = 12;
 
 /// x ← (I + A)⁻¹ x for x (rows, width): `minus` (rows, rows) is −A, strictly lower triangular.
@@ -84,8 +85,7 @@ void solve_transposed(T* x, const T* minus, Size rows, Size width) {
   }
 }
 
-/// One chunk of one batch row, with its gates. A thread constructs it once for its share of the chunks and moves it to
-/// each of them with at().
+/// One chunk of one batch row, with its gates. A task constructs one, and moves it to each of its chunks with at().
 template <class T>
 class LinearChunk {
  public:
@@ -93,21 +93,21 @@ class LinearChunk {
       : a_(a), gates_(a.log_keep ? 4 * a.chunk : 0), scaled_(a.chunk * std::max(a.d, a.e)) {}
 
   void at(Size row, Size n) {
-    first_ = row * a_.words + n * a_.chunk;
-    words = std::min(a_.chunk, a_.words - n * a_.chunk);
+    first_ = row * a_.tokens + n * a_.chunk;
+    tokens = std::min(a_.chunk, a_.tokens - n * a_.chunk);
     all = 1;
     if (!a_.log_keep) return;
     T *keep = gates_.data(), *kept = keep + a_.chunk, *rest = kept + a_.chunk;
     const T* log_keep = of(a_.log_keep, 1);
-    sweep<T>(words, [=](Size i, auto part) { store(keep + i, exp(load(log_keep + i, part)), part); });
-    for (Size i = 0; i < words; ++i) kept[i] = all = normal(all * keep[i]);
+    sweep<T>(tokens, [=](Size i, auto part) { store(keep + i, exp(load(log_keep + i, part)), part); });
+    for (Size i = 0; i < tokens; ++i) kept[i] = all = normal(all * keep[i]);
     T last = 1;
-    for (Size i = words; i-- > 0; last = normal(last * keep[i])) rest[i] = last;
+    for (Size i = tokens; i-- > 0; last = normal(last * keep[i])) rest[i] = last;
   }
 
-  Size words = 0;
+  Size tokens = 0;
   T all = 1;  // γ_C
-  /// Returns this chunk's first word in an array (batch, words, width).
+  /// Returns this chunk's first token in an array (batch, tokens, width).
   template <class X>
   X* of(X* x, Size width) const {
     return x + first_ * width;
@@ -119,27 +119,27 @@ class LinearChunk {
   const T* kept() const { return a_.log_keep ? gates_.data() + a_.chunk : nullptr; }      // γ
   const T* rest() const { return a_.log_keep ? gates_.data() + 2 * a_.chunk : nullptr; }  // γ_C / γ
 
-  /// Returns U (words, e): the stored one in the delta rule, otherwise β V, computed in `room` if β is given.
-  Matrix<T> written(T* room) const {
+  /// Returns U (tokens, e): the stored one in the delta rule, otherwise β V, computed in `buffer` if β is given.
+  Matrix<T> written(T* buffer) const {
     if (a_.delta) return {of(static_cast<const T*>(a_.written), a_.e), a_.e};
     if (!a_.strength) return {v(), a_.e};
-    scaled_rows(room, v(), strength(), words, a_.e);
-    return {room, a_.e};
+    scaled_rows(buffer, v(), strength(), tokens, a_.e);
+    return {buffer, a_.e};
   }
   /// Returns factor_i · x_i in memory that the next call overwrites, or x itself if `factors` is null.
   Matrix<T> scaled(const T* x, const T* factors, Size width) const {
     if (!factors) return {x, width};
-    scaled_rows(scaled_.data(), x, factors, words, width);
+    scaled_rows(scaled_.data(), x, factors, tokens, width);
     return {scaled_.data(), width};
   }
 
-  /// Replaces m (words, words) by m_ij D_ij for j < i, and for j = i if `diagonal`; all other elements become 0.
+  /// Replaces m (tokens, tokens) by m_ij D_ij for j < i, and for j = i if `diagonal`; all other elements become 0.
   void weigh(T* m, bool diagonal) const {
     const T* keep = gates_.data();
     T* ratios = keep ? gates_.data() + 3 * a_.chunk : nullptr;  // row i of D, computed from the row above
     const Lanes<T> smallest(std::numeric_limits<T>::min()), none(T(0));
-    for (Size i = 0; i < words; ++i) {
-      T* row = m + i * words;
+    for (Size i = 0; i < tokens; ++i) {
+      T* row = m + i * tokens;
       if (keep) {
         sweep<T>(i, [=](Size j, auto part) {
           const Lanes<T> ratio = load(static_cast<const T*>(ratios) + j, part) * Lanes<T>(keep[i]);
@@ -150,24 +150,24 @@ class LinearChunk {
         ratios[i] = T(1);
       }
       const Size end = diagonal ? i + 1 : i;
-      std::fill(row + end, row + words, T(0));
+      std::fill(row + end, row + tokens, T(0));
     }
   }
   /// Computes P_ij = D_ij (q_i · k_j) for j ≤ i.
   void pairs(T* m) const {
-    product(m, words, words, a_.d, q(), k().transposed());
+    product(m, tokens, tokens, a_.d, q(), k().transposed());
     weigh(m, true);
   }
   /// Computes −A of the delta rule.
   void overlaps(T* m) const {
-    product(m, words, words, a_.d, k(), k().transposed());
+    product(m, tokens, tokens, a_.d, k(), k().transposed());
     weigh(m, false);
-    for (Size i = 0; i < words; ++i)
-      scaled_row(m + i * words, m + i * words, strength() ? -strength()[i] : T(-1), i);
+    for (Size i = 0; i < tokens; ++i)
+      scaled_row(m + i * tokens, m + i * tokens, strength() ? -strength()[i] : T(-1), i);
   }
 
  private:
-  /// Flushes values below the normal numbers to 0: their products take about a hundred cycles on Intel processors.
+  /// Flushes subnormal numbers to 0: products with them take about a hundred cycles on Intel processors.
   static T normal(T x) { return x < std::numeric_limits<T>::min() ? T(0) : x; }
 
   const LinearAttention<T>& a_;
@@ -176,15 +176,15 @@ class LinearChunk {
   Scratch<T> scaled_;
 };
 
-/// One thread's scratch memory for a chunk.
+/// Scratch memory of one task for a chunk.
 template <class T>
-struct ChunkRoom {
+struct ChunkBuffers {
   T* pairs;          // (chunk, chunk)
   T *values, *more;  // (chunk, e)
-  T* asks;           // (chunk, d)
+  T* dx;             // (chunk, d)
 };
 
-/// Calls body(chunk, row, n, room) once for chunk n of each batch row, with a LinearChunk moved there.
+/// Calls body(chunk, row, n, buffers) once for chunk n of each batch row, with a LinearChunk moved there.
 template <class T, class F>
 void each_chunk(const LinearAttention<T>& a, const F& body) {
   const Size chunks = a.chunks(), c = a.chunk;
@@ -192,10 +192,10 @@ void each_chunk(const LinearAttention<T>& a, const F& body) {
     LinearChunk<T> chunk(a);
     const Scratch<T> memory(c * (c + 2 * a.e + a.d));
     T* at = memory.data();
-    const ChunkRoom<T> room{at, at + c * c, at + c * (c + a.e), at + c * (c + 2 * a.e)};
+    const ChunkBuffers<T> buffers{at, at + c * c, at + c * (c + a.e), at + c * (c + 2 * a.e)};
     for (Size i = begin; i < end; ++i) {
       chunk.at(i / chunks, i % chunks);
-      body(chunk, i / chunks, i % chunks, room);
+      body(chunk, i / chunks, i % chunks, buffers);
     }
   });
 }

@@ -8,26 +8,26 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 template <class T>
 void linear_attention_forward(const LinearAttention<T>& a, T* y) {
   const Size d = a.d, e = a.e, chunks = a.chunks();
-  // In the delta rule U = written + through · S; written is (I + A)⁻¹ β V and through is −(I + A)⁻¹ β γ K.
-  const Scratch<T> through_all(a.delta ? a.batch * a.words * d : 0);
-  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkRoom<T> room) {
-    const Size words = chunk.words;
+  // In the delta rule, U = written + through · S with written = (I + A)⁻¹ β V and through = −(I + A)⁻¹ β γ K.
+  const Scratch<T> through_all(a.delta ? a.batch * a.tokens * d : 0);
+  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkBuffers<T> buffers) {
+    const Size tokens = chunk.tokens;
     if (!a.delta) {
-      const Matrix<T> u = chunk.written(room.values);
-      product(a.state(row, n + 1), d, e, words, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
+      const Matrix<T> u = chunk.written(buffers.values);
+      product(a.state(row, n + 1), d, e, tokens, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
               u);
       return;
     }
     T *written = chunk.of(a.written, e), *through = chunk.of(through_all.data(), d);
     const T *beta = chunk.strength(), *kept = chunk.kept();
-    for (Size i = 0; i < words; ++i) {
+    for (Size i = 0; i < tokens; ++i) {
       const T strong = beta ? beta[i] : T(1);
       scaled_row(written + i * e, chunk.v() + i * e, strong, e);
       scaled_row(through + i * d, chunk.k().data + i * d, kept ? -strong * kept[i] : -strong, d);
     }
-    chunk.overlaps(room.pairs);
-    solve(written, room.pairs, words, e);
-    solve(through, room.pairs, words, d);
+    chunk.overlaps(buffers.pairs);
+    solve(written, buffers.pairs, tokens, e);
+    solve(through, buffers.pairs, tokens, d);
   });
 
   parallel_for(a.batch, [&](Size row) {
@@ -40,20 +40,20 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
         continue;
       }
       T* written = chunk.of(a.written, e);
-      product(written, chunk.words, e, d, {chunk.of(through_all.data(), d), d}, {state, e}, true);
+      product(written, chunk.tokens, e, d, {chunk.of(through_all.data(), d), d}, {state, e}, true);
       scaled_row(next, state, chunk.all, d * e);
-      product(next, d, e, chunk.words, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
+      product(next, d, e, chunk.tokens, chunk.scaled(chunk.k().data, chunk.rest(), d).transposed(),
               {written, e}, true);
     }
-    std::copy_n(a.state(row, chunks), d * e, y + (row * (a.words + d) + a.words) * e);
+    std::copy_n(a.state(row, chunks), d * e, y + (row * (a.tokens + d) + a.tokens) * e);
   });
 
-  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkRoom<T> room) {
-    const Size words = chunk.words;
-    T* read = y + (row * (a.words + d) + n * a.chunk) * e;
-    chunk.pairs(room.pairs);
-    product(read, words, e, words, {room.pairs, words}, chunk.written(room.values));
-    product(read, words, e, d, chunk.scaled(chunk.q().data, chunk.kept(), d), {a.state(row, n), e}, true);
+  each_chunk(a, [&](const LinearChunk<T>& chunk, Size row, Size n, ChunkBuffers<T> buffers) {
+    const Size tokens = chunk.tokens;
+    T* read = y + (row * (a.tokens + d) + n * a.chunk) * e;
+    chunk.pairs(buffers.pairs);
+    product(read, tokens, e, tokens, {buffers.pairs, tokens}, chunk.written(buffers.values));
+    product(read, tokens, e, d, chunk.scaled(chunk.q().data, chunk.kept(), d), {a.state(row, n), e}, true);
   });
 }
 

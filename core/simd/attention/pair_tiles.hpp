@@ -1,5 +1,5 @@
-// Pair scores in tiles of attention, from a user's lambda of one unit of query and key: s_ij = Σ_u f(q_iu, k_ju,
-// w_u …). The lanes hold units; derivatives come from dual numbers.
+// Pair scores in tiles of attention, from a user's lambda f: s_ij = Σ_u f(q_iu, k_ju, w_u …) over the components u of
+// query and key, called units. The lanes hold units; derivatives come from dual numbers.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,15 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// A weight of the units: its values for head h start at data + h·head, its gradient at `first` of all learned values.
+/// A weight, one value per unit. Its values for head h start at data + h·head; its gradient starts at index `first`
+/// among the gradients of all learned values.
 template <class T>
 struct UnitWeight {
   const T* data = nullptr;
   Size head = 0, first = 0;
 };
 
-/// Calls f with the unit's q and k, with the pair's position if kPlaces, and with N weights.
+/// Implements TilePairs with a lambda f(q, k, weights…) of N weights or, if kPlaces, f(q, k, position, weights…).
 template <class T, class F, std::size_t N, bool kPlaces>
 class LambdaPairs final : public TilePairs<T> {
  public:
@@ -47,8 +48,8 @@ class LambdaPairs final : public TilePairs<T> {
 
   void backward(const ScoreTile<T>& tile, const T* d, Tile<const T> query, Tile<const T> key, Tile<T> d_query,
                 Tile<T> d_key, double* learned) const override {
-    // Gradients of learned values are summed over one query's pairs in T, and over queries in f64: over a long text, a
-    // sum in f32 loses digits.
+    // Gradients of learned values are summed over the pairs of a query in T, then over queries in f64, since a sum in
+    // f32 over a long text loses digits.
     const Scratch<T> of_query(this->learned());
     const auto finish_query = [&] {
       for (Size w = 0; w < this->learned(); ++w)
@@ -121,7 +122,7 @@ class LambdaPairs final : public TilePairs<T> {
   Lanes<T> value(const Inputs& x, const Place& at, std::index_sequence<W...>) const {
     return evaluate(at, x[0], x[1], x[2 + W]...);
   }
-  /// Returns ∂f / ∂(input number `input`). The compiler sees that the values of the inputs do not change.
+  /// Returns ∂f / ∂(input number `input`). Inlined calls for several inputs share the computation of values.
   template <std::size_t... W>
   Lanes<T> slope_of(const Inputs& x, const Place& at, std::size_t input, std::index_sequence<W...>) const {
     const auto dual = [&](std::size_t i) { return Dual<T>(x[i], Lanes<T>(T(i == input ? 1 : 0))); };

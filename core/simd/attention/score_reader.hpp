@@ -1,9 +1,9 @@
-// Table reads of a user's score lambda in tiles of attention: bounds-checked, and fast for regular indices.
+// Table reads of a user's score lambda in tiles of attention: bounds-checked, and fast for evenly spaced indices.
 //
 // The lanes of a read are the keys j, j + 1, … of one query. So most indices are evenly spaced: at.i is the same on all
-// lanes, at.j increases by one, and a distance at.i − at.j decreases by one. Such a read is one load, and one addition
-// to the gradient. All others are read lane by lane: uneven indices, such as buckets from another table, and indices
-// partly outside the table, as masked pairs may have.
+// lanes, at.j increases by one, and a distance at.i − at.j decreases by one. Such a read is one load, and its gradient
+// one addition. All others go lane by lane: uneven indices, such as buckets from another table, and indices that are
+// partly outside the table, as those of masked pairs may be.
 #pragma once
 
 #include <algorithm>
@@ -40,12 +40,12 @@ struct Places {
   bool spaced = true;
   Size first = 0, step = 0;
 };
-/// Offset of each live lane.
+/// Offset of each live (unmasked) lane.
 template <class T>
 using EachPlace = std::array<Size, static_cast<std::size_t>(kLanes<T>)>;
 
-/// Index of a batch row or head in a lambda. It calculates like lanes, so that a formula means the same in tiles and on
-/// whole tensors: a quotient keeps its fraction, and % is C's.
+/// Index of a batch row or head in a lambda. Its operators match those of lanes, so that a formula gives the same in
+/// tiles and on whole tensors: a quotient keeps its fraction, and % is C's.
 struct WholeNumber {
   Size value = 0;
 
@@ -101,7 +101,7 @@ struct Reading {
   Size lanes = 0;
   QueryKey first;    ///< the pair of lane 0
   int count = 0;     ///< reads of learned tables so far
-  int seed = -1;     ///< number of the read to differentiate
+  int seed = -1;     ///< number of the read with respect to which the lambda is differentiated
   Size learned = 0;  ///< start of the gradient of that read's table
   Places places;     ///< offsets of that read
   EachPlace<T> each{};
@@ -109,8 +109,8 @@ struct Reading {
   QueryKey at(Size lane) const { return {first.b, first.h, first.i, first.j + lane}; }
   bool is_live(Size lane) const { return lane < lanes && (live == nullptr || live[lane]); }
 
-  /// Adds the lanes to the gradient of the table of read `seed`. The sum is in f64: over a long text, a sum in f32
-  /// loses digits. Lanes that are not live must be 0.
+  /// Adds the lanes to the gradient of the table of read `seed`, in f64, since a sum in f32 over a long text loses
+  /// digits. Lanes that are not live must be 0.
   void add(LearnedSums& sums, Lanes<T> change) const {
     const Size first_place = learned + places.first;
     const bool whole = lanes >= kLanes<T>;
@@ -153,8 +153,7 @@ class Reader {
       return {value, Lanes<T>(T(seeded ? 1 : 0))};
     }
   }
-  /// Not defined: core/attention/score_lambda.hpp rejects brackets with one message, and this declaration prevents
-  /// further ones.
+  /// Not defined. core/attention/score_lambda.hpp rejects brackets with one message; this prevents further ones.
   template <class I>
   Number operator[](const I&) const;
 
@@ -163,7 +162,7 @@ class Reader {
   Lanes<T> read(bool seeded, I... index) const {
     Places places;
     int axis = 0;
-    places.spaced = (go_on_spaced(places, axis++, index) && ...);
+    places.spaced = (extend_spaced(places, axis++, index) && ...);
     if (seeded) reading_.places = places;
     if constexpr ((std::is_same_v<I, Size> && ...)) {
       return Lanes<T>(table_.data[places.first]);
@@ -172,7 +171,7 @@ class Reader {
     } else {
       EachPlace<T> each{};
       axis = 0;
-      (go_on_each(each, axis++, index), ...);
+      (extend_each(each, axis++, index), ...);
       if (seeded) reading_.each = each;
       T values[kLanes<T>] = {};
       for (std::size_t lane = 0; lane < each.size(); ++lane)
@@ -198,13 +197,13 @@ class Reader {
     return index;
   }
 
-  bool go_on_spaced(Places& places, int axis, Size index) const {
+  bool extend_spaced(Places& places, int axis, Size index) const {
     places.first = places.first * table_.shape[axis] + checked(axis, index);
     places.step *= table_.shape[axis];
     return true;
   }
   /// Returns false if the lanes are not evenly spaced integers, or not all inside the table.
-  bool go_on_spaced(Places& places, int axis, Lanes<T> index) const {
+  bool extend_spaced(Places& places, int axis, Lanes<T> index) const {
     const T first = lane(index, 0), step = lane(index, 1) - first;
     if (!all(index == fma(iota<T>(), step, first))) return false;
     const Size size = table_.shape[axis], most = std::min(kLanes<T>, reading_.lanes) - 1;
@@ -217,10 +216,10 @@ class Reader {
     return true;
   }
 
-  void go_on_each(EachPlace<T>& each, int axis, Size index) const {
+  void extend_each(EachPlace<T>& each, int axis, Size index) const {
     for (Size& place : each) place = place * table_.shape[axis] + checked(axis, index);
   }
-  void go_on_each(EachPlace<T>& each, int axis, Lanes<T> index) const {
+  void extend_each(EachPlace<T>& each, int axis, Lanes<T> index) const {
     T indices[kLanes<T>];
     store(indices, index);
     for (Size lane = 0; lane < kLanes<T>; ++lane) {

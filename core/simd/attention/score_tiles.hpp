@@ -24,7 +24,7 @@ struct At {
 /// Throws std::domain_error for a score that is NaN or +∞.
 [[noreturn]] void fail_score(double score, const QueryKey& pair);
 
-/// Modifies scores by f(score, position, readers of the N tables…).
+/// Implements TileScore with a lambda f(score, position, readers of the N tables…).
 template <class T, class F, std::size_t N>
 class LambdaTiles final : public TileScore<T> {
  public:

@@ -5,11 +5,11 @@
 // transposed tiles are packed in whole panels.
 //
 //     keys →                 In a partly masked tile, each strip of 12 queries has its own span of keys, from
-//     ┌──────────┐           the first to the last key that one of its queries sees. Sums over keys cover
-//     │###       │ strip 0   this span, and scores are computed for its whole panels. Weights outside it
-//     │######    │ strip 1   are 0, and sums over queries skip the strips whose spans do not contain
-//     │########  │           their keys. A causal text of 64 words thus costs two thirds of the full
-//     └──────────┘           square.
+//     ┌──────────┐           the first to the last unmasked key of its queries. Sums over keys cover this
+//     │###       │ strip 0   span, and scores are computed for its whole panels. Weights outside it are 0,
+//     │######    │ strip 1   and sums over queries skip the strips whose spans do not contain their keys.
+//     │########  │           A causal text of 64 tokens thus costs two thirds of the full square.
+//     └──────────┘
 #pragma once
 
 #include <algorithm>
@@ -26,9 +26,9 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Returns e^x, the weight of a score that is −x below its row's maximum or log-sum-exp. The smallest weights are
-/// exactly 0: they would not change a sum, and their products would be below the normal numbers, where each takes
-/// about a hundred cycles on Intel processors.
+/// Returns e^x, the weight of a score; x is the score minus its row's maximum or log-sum-exp. The smallest weights are
+/// flushed to 0: they would not change a sum, and products with them could be subnormal, which costs about a hundred
+/// cycles each on Intel processors.
 template <class T>
 inline Lanes<T> weight_of(Lanes<T> x) {
   constexpr T kFaintest = T(0.7) * internal::ExpConstants<T>::kNormalLow;
@@ -56,11 +56,11 @@ constexpr Size whole_vectors(Size width) {
 template <class T>
 class Strips {
  public:
-  /// Takes the spans of a pattern; null: all keys for all queries.
+  /// Takes the spans of a pattern; null: all keys.
   Strips(const Span* strips, Size keys) : keys_(keys) {
     for (Size s = 0; s < kStrips; ++s) spans_[s] = strips == nullptr ? Span{0, keys} : strips[s];
   }
-  /// Calls body(i, panels) for each query with its strip's keys in whole panels.
+  /// Calls body(i, panels) for each query i, with the span of its strip rounded to whole panels.
   template <class Body>
   void each_query(Size queries, const Body& body) const {
     for (Size first = 0; first < queries; first += kStrip) {
@@ -68,7 +68,7 @@ class Strips {
       for (Size i = first; i < std::min(first + kStrip, queries); ++i) body(i, panels);
     }
   }
-  /// Keys of some queries, exactly or in whole panels, and queries of some keys, in whole strips.
+  /// Span of the keys of some queries, exact or in whole panels; span of the queries of some keys, in whole strips.
   Span keys_of(Size query, Size queries) const {
     return joined(query / kStrip, (query + queries - 1) / kStrip, [&](Size s) { return spans_[s]; });
   }
@@ -101,8 +101,8 @@ class Strips {
   Size keys_;
 };
 
-/// Operands of c (rows × columns) = a·b, or c += a·b with `add`; columns are whole vectors. Column panel p of b starts
-/// at b + p·b_panel.
+/// Operands of c (rows × columns) = a·b, or c += a·b with `add`. `columns` is a multiple of the vector size. Column
+/// panel p of b starts at b + p·b_panel.
 template <class T>
 struct TileProduct {
   Size rows, columns, k;
@@ -115,8 +115,8 @@ struct TileProduct {
   bool add;
 };
 
-/// Computes the product. For rows [i, i + n), only the columns columns_of(i, n), in whole panels, are needed, and only
-/// the terms terms_of(i, n) of their sums are not 0.
+/// Computes the product. For rows [i, i + n), computes only the columns columns_of(i, n), in whole panels, and adds
+/// only the terms terms_of(i, n) of their sums; the others must be 0.
 template <class T, class ColumnsOf, class TermsOf>
 void multiply(const TileProduct<T>& x, const ColumnsOf& columns_of, const TermsOf& terms_of) {
   struct RowTile {
@@ -162,7 +162,7 @@ void add_product(Size rows, Size columns, Size k, const T* a, Size a_row, Size a
       terms_of);
 }
 
-/// c = a·bᵀ, where transpose_rows() has transposed b: scores of queries and keys, in the strips' panels.
+/// c = a·bᵀ in the strips' panels: scores from queries a and keys b, which transpose_rows() has transposed.
 template <class T>
 void multiply_transposed(const Strips<T>& strips, Size queries, Size k, Tile<const T> a, const T* transposed,
                          Tile<T> c) {
@@ -175,7 +175,7 @@ void multiply_transposed(const Strips<T>& strips, Size queries, Size k, Tile<con
       });
 }
 
-/// Copies rows of x, times `scale`, into a tile; rows that are not live become 0 (null `live`: all are live).
+/// Copies rows of x, times `scale`, into a tile. Rows where `live` is false become 0; null: all are copied.
 template <class T>
 void copy_rows(const T* x, Size x_row, Size rows, Size width, T scale, const bool* live, Tile<T> to) {
   constexpr Size kL = kLanes<T>;
@@ -212,7 +212,7 @@ inline std::int32_t pairs_at(const TileMask* mask, Size b, Size h, Size query_ti
   return mask->tiles[item + query_tile * mask->key_tiles + key_tile];
 }
 
-/// Returns the strips of a tile: the whole tile if x.pairs computes or x.score changes the scores.
+/// Returns the strips of a tile. If x.pairs or x.score is set, they are whole, since these work on whole tiles.
 template <class T>
 Strips<T> strips_of(const Attention<T>& x, std::int32_t pairs, Size keys) {
   const bool all = pairs < 0 || x.pairs != nullptr || x.score != nullptr;
@@ -221,7 +221,7 @@ Strips<T> strips_of(const Attention<T>& x, std::int32_t pairs, Size keys) {
 
 /// Sets masked scores, and those after the last key, to −∞ in the strips' panels.
 template <class T>
-void hide(const ScoreTile<T>& tile, const Strips<T>& strips) {
+void mask_scores(const ScoreTile<T>& tile, const Strips<T>& strips) {
   if (tile.live == nullptr && tile.keys == strips.padded_keys()) return;
   strips.each_query(tile.queries, [&](Size i, Span panels) {
     T* row = tile.scores + i * kKeyTile;
@@ -238,14 +238,14 @@ void hide(const ScoreTile<T>& tile, const Strips<T>& strips) {
 
 /// Sets the values of a row outside its strip's panels to 0.
 template <class T>
-void clear_beside(Span panels, const Strips<T>& strips, T* row) {
+void clear_outside(Span panels, const Strips<T>& strips, T* row) {
   if (panels.begin > 0) std::fill(row, row + panels.begin, T(0));
   if (panels.end < strips.padded_keys()) std::fill(row + panels.end, row + strips.padded_keys(), T(0));
 }
 
-/// Applies dropout to a tile of weights or of their gradients; its words are drawn again each time, never stored.
+/// Applies dropout to a tile of weights or of their gradients. Its random words are generated again each time.
 template <class T>
-void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
+void apply_dropout(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
   const T scale = static_cast<T>(x.drop->scale);
   for (Size i = 0; i < tile.queries; ++i) {
     std::uint32_t words[kKeyTile];
@@ -256,8 +256,8 @@ void drop(const Attention<T>& x, const ScoreTile<T>& tile, T* values) {
   }
 }
 
-/// Writes to `to`, and returns, which of the `keys` keys from first_key on the heads [first, first + count) of batch
-/// row b see; returns null if they see all.
+/// Fills and returns `to`: true for each of the keys [first_key, first_key + keys) to which a query of the heads
+/// [first, first + count) of batch row b may attend. Returns null if the mask allows all keys.
 inline const bool* live_in_tile(const TileMask* mask, Size b, Size first, Size count, Size first_key,
                                 Size keys, bool* to) {
   if (mask == nullptr || mask->live_keys == nullptr) return nullptr;
