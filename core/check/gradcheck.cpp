@@ -1,5 +1,5 @@
-// The decisions of gradcheck: compares element by element or along random directions, and detects kinks and
-// checks that prove nothing.
+// Implements gradcheck: compares element by element or along random directions, and detects kinks and checks that
+// prove nothing.
 #include "core/check/gradcheck.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class Checker {
       return result_;
     }
     for (CheckTarget& target : probe_.targets()) check(target);
-    look_for_vacuity();
+    reject_zero_gradients();
     for (GradcheckPlace& place : result_.failures)
       if (place.look_at.empty()) place.look_at = what_to_look_at(place.argument, probe_.targets());
     return result_;
@@ -52,7 +52,7 @@ class Checker {
            slopes.noise;
   }
   /// A smaller step has more rounding noise, so it overrules a larger step only if it is four times closer.
-  static Slopes without_excuse(Slopes slopes, double analytic, const Slopes& first) {
+  static Slopes with_limited_noise(Slopes slopes, double analytic, const Slopes& first) {
     slopes.noise = std::min(slopes.noise, std::abs(analytic - first.central) / 4);
     return slopes;
   }
@@ -61,12 +61,12 @@ class Checker {
 
   /// Compares the analytic slope with differences at up to three step sizes. The tolerance is relative to at
   /// least `floor`. Stores the differences at the largest step in `first`.
-  Verdict judge(CheckTarget& target, const Path& line, double analytic, double floor, Slopes& first) {
+  Verdict judge(CheckTarget& target, const Line& line, double analytic, double floor, Slopes& first) {
     ++result_.compared;
     first = probe_.measure(target, line, 1);
     Slopes last = first;
     for (double shrink : {1.0, 0.1, 0.01}) {
-      if (shrink != 1.0) last = without_excuse(probe_.measure(target, line, shrink), analytic, first);
+      if (shrink != 1.0) last = with_limited_noise(probe_.measure(target, line, shrink), analytic, first);
       if (!std::isfinite(analytic) || !std::isfinite(last.central)) return Verdict::differ;
       if (std::abs(analytic - last.central) <= allowed(last, analytic, floor)) return Verdict::agree;
     }
@@ -126,7 +126,7 @@ class Checker {
     std::uint64_t draw = 0;
     std::vector<char> skip(target.base.size(), 0);  // 1 for elements at a kink
     for (int trial = 0, kinks = 0; trial < options_.projections && kinks < kMostKinks;) {
-      Path line;
+      Line line;
       for (std::size_t i = 0; i < target.base.size(); ++i)
         line.direction.push_back(skip[i] ? 0 : stream.normal(draw++));
       Slopes slopes{};
@@ -157,20 +157,20 @@ class Checker {
     }
   }
 
-  static double dot(const CheckTarget& target, const Path& line) {
+  static double dot(const CheckTarget& target, const Line& line) {
     long double sum = 0;
     for (std::size_t i = 0; i < line.direction.size(); ++i)
       if (line.direction[i] != 0) sum += static_cast<long double>(target.analytic[i]) * line.direction[i];
     return static_cast<double>(sum);
   }
 
-  /// Finds an element that explains the disagreement along `line`, by repeatedly taking the worse half of it.
-  Size find_wrong(CheckTarget& target, const Path& line, double length) {
+  /// Finds an element that explains the disagreement along `line`, by bisection: always takes the worse half.
+  Size find_wrong(CheckTarget& target, const Line& line, double length) {
     std::size_t begin = 0, end = line.direction.size();
     while (end - begin > 1) {
       const std::size_t middle = (begin + end) / 2;
       const auto miss = [&](std::size_t from, std::size_t to) {
-        Path half{-1, std::vector<double>(line.direction.size(), 0.0)};
+        Line half{-1, std::vector<double>(line.direction.size(), 0.0)};
         std::copy(line.direction.begin() + static_cast<std::ptrdiff_t>(from),
                   line.direction.begin() + static_cast<std::ptrdiff_t>(to),
                   half.direction.begin() + static_cast<std::ptrdiff_t>(from));
@@ -195,7 +195,7 @@ class Checker {
     }
   }
 
-  void look_for_vacuity() {
+  void reject_zero_gradients() {
     bool any = false;
     for (const CheckTarget& target : probe_.targets()) any |= !is_zero(target);
     for (const CheckTarget& target : probe_.targets()) {

@@ -19,20 +19,19 @@ namespace tapestry {
 
 /// Options of gradcheck() and gradgradcheck().
 struct GradcheckOptions {
-  /// Allowed relative error. An element or a direction passes if
+  /// Allowed relative error. An element, or a random direction in a large argument, passes if
   ///     |analytic − numeric| ≤ tolerance · max(|analytic|, |numeric|, floor) + noise
-  /// Here, `floor` is 1/100 of the largest |analytic| of the argument; along a random direction, it is the norm of the
+  /// For an element, `floor` is 1/100 of the largest |analytic| of the argument; for a direction, the norm of the
   /// argument's gradient. `noise` is an estimate of the rounding error of the differences.
   double tolerance = 1e-5;
-  /// Step of the differences, relative to max(1, |x|). The default is about the cube root of f64's precision.
+  /// Step of the differences, relative to max(1, |x|). The default is about the cube root of f64's machine epsilon.
   double epsilon = 6e-6;
-  /// Seed of the random cotangent and the random directions.
+  /// Seed of the random gradient of f's result (the cotangent) and of the random directions.
   std::uint64_t seed = 1;
-  /// Arguments with at most this many elements are checked element by element, larger ones along random directions.
+  /// Largest argument that is checked element by element; larger ones are checked along random directions.
   Size elements = 200;
   int projections = 4;  // number of random directions for each larger argument
-  /// If true, a gradient that is zero everywhere passes. By default, the check fails for such a gradient, because a
-  /// comparison of zeros proves nothing.
+  /// If true, a gradient that is zero everywhere passes. By default it fails, because comparing zeros proves nothing.
   bool expect_zero = false;
   /// Name of the checked function in the report. If empty, the report names the ops that ran.
   std::string name = {};
@@ -53,9 +52,9 @@ struct GradcheckResult {
   std::string name;  // the name from the options, or the ops that ran
   /// Wrong gradients. An argument that is checked element by element is listed once, at its worst element.
   std::vector<GradcheckPlace> failures;
-  /// Kinks: elements at which f has no derivative. The slopes on the left and on the right differ, and the analytic
-  /// gradient lies between them. Kinks are not failures. But the check fails if all elements of an argument are kinks,
-  /// or if it finds 20 kinks along the random directions of a larger argument.
+  /// Elements at which f has no derivative: the slopes on the left and on the right differ, and the analytic gradient
+  /// is between them. Kinks are not failures. But the check fails if all elements of an argument are kinks, or if it
+  /// finds 20 kinks along the random directions of a larger argument.
   std::vector<GradcheckPlace> kinks;
   /// Number of elements and directions compared.
   std::size_t compared = 0;
@@ -63,7 +62,7 @@ struct GradcheckResult {
   /// Returns true if there are no failures. The conversion to bool returns the same.
   bool ok() const { return failures.empty(); }
   explicit operator bool() const { return ok(); }
-  /// Returns a text with the number of comparisons, and with the failures and their likely causes.
+  /// Returns the number of comparisons, the failures and their likely causes, as text.
   std::string report() const;
 };
 
@@ -139,11 +138,10 @@ GradcheckResult run_gradgradcheck(const CheckedFunction& f, const GradcheckInput
 
 }  // namespace detail
 
-/// Checks the gradients of f with respect to its arguments, in f64. The gradient of the result (the cotangent) is
-/// random. f takes up to eight tensors, or one vector or span of tensors, and returns one tensor. Its result must
-/// depend only on its arguments, the leaves passed to the check, and random_state(). The random state is restored
-/// before each call, so f may use dropout. Throws if there is nothing to check, or if an input or the result is not
-/// f64.
+/// Checks the gradients of f with respect to its arguments, in f64. f takes up to eight tensors, or one vector or span
+/// of tensors, and returns one tensor. Its result must depend only on its arguments, the leaves passed to the check,
+/// and random_state(), which is restored before each call, so f may use dropout. Throws Error if there is nothing to
+/// check, or if an input or the result is not f64.
 template <class F>
 GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckOptions& options = {}) {
   return detail::run_gradcheck(detail::as_checked(std::move(f)), inputs, {}, options);
@@ -151,7 +149,7 @@ GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckOpt
 
 /// Checks the gradients with respect to the inputs and to leaves that f uses, such as the parameters of a module:
 ///     gradcheck([&](const Tensor& x) { return layer(x); }, x, {weight, bias});
-/// The values of the leaves change during the check and are restored. Throws for a frozen leaf.
+/// The values of the leaves change during the check and are restored. Throws Error for a frozen leaf.
 template <class F>
 GradcheckResult gradcheck(F f, const GradcheckInputs& inputs, const GradcheckInputs& leaves,
                           const GradcheckOptions& options = {}) {

@@ -30,7 +30,7 @@ std::string ops_of(const Tape& tape) {
 }
 
 /// Sets the target to its base value plus `h` times the line's direction.
-void move(CheckTarget& target, const Path& line, double h) {
+void move(CheckTarget& target, const Line& line, double h) {
   double* data = target.value.mutable_data<double>();
   const auto put = [&](Size i, double by) {
     data[offset_of(i, target.value.shape(), target.value.strides())] =
@@ -127,10 +127,10 @@ bool Probe::repeats() {
   return again == loss_ || (std::isnan(again) && std::isnan(loss_));
 }
 
-Slopes Probe::measure(CheckTarget& target, const Path& line, double shrink) {
+Slopes Probe::measure(CheckTarget& target, const Line& line, double shrink) {
   struct PutBack {
     CheckTarget& target;
-    const Path& line;
+    const Line& line;
     ~PutBack() { move(target, line, 0); }
   } const put_back{target, line};
   double size = 1, longest = 1;

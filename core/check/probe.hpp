@@ -10,24 +10,24 @@
 
 namespace tapestry::detail {
 
-/// A line through a target's value: along element `index` or, if index < 0, along `direction`.
-struct Path {
+/// A line along which a target's value is moved: element `index` or, if index < 0, `direction`.
+struct Line {
   Size index = -1;
   std::vector<double> direction = {};
 };
 
-/// Finite differences at one step size.
+/// Finite differences with one step size.
 struct Slopes {
   double central, left, right;
   double step;
   double noise;  // estimated rounding error of `central`
 };
 
-/// Evaluates f and its gradients at one point, and its differences around that point.
+/// Evaluates f, its gradients and its finite differences at one point.
 class Probe {
  public:
-  /// Computes the analytic gradients. Throws for inputs, leaves or results that are not f64, for frozen leaves, and
-  /// if there is no tensor to check.
+  /// Computes the analytic gradients. Throws Error for inputs, leaves or results that are not f64, for frozen leaves,
+  /// and if there is no tensor to check.
   Probe(const CheckedFunction& f, const GradcheckInputs& inputs, const GradcheckInputs& leaves,
         const GradcheckOptions& options);
   ~Probe() { random_state() = random_; }
@@ -37,13 +37,13 @@ class Probe {
   std::vector<CheckTarget>& targets() { return targets_; }
   /// Names of the ops that f ran.
   const std::string& ops() const { return ops_; }
-  /// Largest Σ |cotangent ⊙ f| so far, the scale of rounding errors.
+  /// Largest Σ |cotangent ⊙ f| so far, which the estimate of rounding errors uses.
   double magnitude() const { return magnitude_; }
   bool result_is_empty() const { return cotangent_.empty(); }
   /// Evaluates f again and returns true if the result is the same.
   bool repeats();
   /// Computes central and one-sided differences along a line, with `shrink` times the step of the options.
-  Slopes measure(CheckTarget& target, const Path& line, double shrink);
+  Slopes measure(CheckTarget& target, const Line& line, double shrink);
 
  private:
   void add_target(const Tensor& value, std::string label);

@@ -9,7 +9,7 @@
 
 namespace tapestry::detail {
 
-/// A tensor that a check differentiates with respect to.
+/// A tensor with respect to which a check differentiates.
 struct CheckTarget {
   Tensor value;
   std::string label;
@@ -21,8 +21,8 @@ struct CheckTarget {
   Size wrong = 0;                // number of elements that differ
 };
 
-/// Returns the likely cause for the target with this label. Looks for common mistakes: NaN, a zero gradient, a
-/// wrong sign or factor, transposed axes, exchanged arguments, a few wrong elements.
+/// Returns the likely cause of the failure of the target with this label. Looks for common mistakes: NaN, a zero
+/// gradient, a wrong sign or factor, transposed axes, exchanged arguments, a few wrong elements.
 std::string what_to_look_at(const std::string& label, std::span<const CheckTarget> targets);
 
 }  // namespace tapestry::detail
