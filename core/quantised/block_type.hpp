@@ -1,4 +1,4 @@
-// Types of a weight matrix's elements in a GGUF file, and the sizes of their blocks.
+// Element types of weight matrices in GGUF files, and the sizes of their blocks.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-/// Storage formats of weights, with ggml's names. All but the first three store a block of elements with shared scales.
+/// Storage formats of weights, with ggml's names. All but the first three store blocks of elements that share scales.
 enum class BlockType : std::uint8_t { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q4_k, q6_k };
 
 /// Returns the number of elements of a block: 1, 32 or 256.

@@ -8,12 +8,12 @@
 
 namespace tapestry {
 
-/// Converts the blocks in `bytes` to f32, bit for bit as ggml does. Throws Error unless `bytes` holds whole
+/// Converts the blocks in `bytes` to f32, bit for bit as ggml does. Throws Error unless `bytes` consists of whole
 /// blocks with as many elements as `floats`.
 void dequantise_blocks(BlockType type, std::span<const std::byte> bytes, std::span<float> floats);
 
-/// Converts `floats` to blocks, bit for bit as ggml's reference does: rounding to the nearest of the block's levels.
-/// Supports q8_0, q4_0 and q4_1; throws Error for other types and for sizes that differ, as dequantise_blocks() does.
+/// Rounds `floats` to the nearest levels of their blocks, bit for bit as ggml's reference does. Supports q8_0, q4_0
+/// and q4_1. Throws Error for other types, and for sizes that dequantise_blocks() refuses.
 void quantise_blocks(BlockType type, std::span<const float> floats, std::span<std::byte> bytes);
 
 }  // namespace tapestry

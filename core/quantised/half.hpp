@@ -7,8 +7,7 @@
 
 namespace tapestry {
 
-/// Returns the value of an F16: sign, 5 bits of exponent, 10 bits of fraction. The result is exact,
-/// because f32 can represent every F16.
+/// Returns the value of an F16 (sign, 5 bits of exponent, 10 bits of fraction), exactly: f32 can represent every F16.
 inline float half_to_float(std::uint16_t bits) {
   const std::uint32_t sign = static_cast<std::uint32_t>(bits & 0x8000u) << 16, rest = bits & 0x7fffu;
   if (rest >= 0x7c00u)  // infinity or NaN; bit 22 makes a NaN quiet, as processors do

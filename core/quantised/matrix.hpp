@@ -11,13 +11,13 @@
 
 namespace tapestry {
 
-/// A matrix (rows, columns) stored in blocks along its rows. A copy shares the bytes, which never change.
+/// An immutable matrix (rows, columns), stored in blocks along its rows. Copies share the bytes.
 class QuantisedMatrix {
  public:
   /// An empty handle of shape (0, 0) and type f32.
   QuantisedMatrix() = default;
-  /// Views `bytes`, which `owner` keeps alive, for example a mapped file. Rows follow each other without gaps. Throws
-  /// Error if the columns are not a multiple of the block or if the number of bytes does not fit.
+  /// Views `bytes`, rows without gaps, which `owner` (for example a mapped file) keeps alive. Throws Error if the
+  /// columns are not a multiple of the block size or if the number of bytes does not fit.
   QuantisedMatrix(Size rows, Size columns, BlockType type, std::span<const std::byte> bytes,
                   std::shared_ptr<const void> owner);
 
@@ -27,7 +27,7 @@ class QuantisedMatrix {
   BlockType type() const { return type_; }
   /// All bytes, row after row.
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// Bytes of rows first … first + count − 1, which are not checked.
+  /// Bytes of rows first … first + count − 1. Does not check them.
   std::span<const std::byte> row_bytes(Size first, Size count = 1) const;
 
  private:
@@ -37,22 +37,21 @@ class QuantisedMatrix {
   std::shared_ptr<const void> owner_;
 };
 
-/// Converts a matrix (rows, columns) of f32 to blocks that the result owns. Throws Error for other shapes and dtypes,
-/// and as quantise_blocks() does.
+/// Converts an f32 matrix (rows, columns) to blocks, which the result owns. Throws Error for other shapes and dtypes,
+/// and for types that quantise_blocks() does not support.
 QuantisedMatrix quantise(const Tensor& matrix, BlockType type, CallSite at = {});
 /// Converts all blocks to f32: (rows, columns).
 Tensor dequantise(const QuantisedMatrix& matrix);
-/// Looks up rows as embedding() does: ids of any shape S → S + (columns), in f32. Throws Error for ids outside
-/// 0 … rows−1.
+/// Looks up rows by id, in f32: ids (s…) → (s…, columns). Throws Error for ids outside 0 … rows−1.
 Tensor embedding(const QuantisedMatrix& table, const Indices& ids, CallSite at = {});
 
-/// Arithmetic of quantised_matmul(). int8 rounds each 32 activations to 8 bits and multiplies integers, for
-/// q8_0, q4_0 and q4_1; other types use f32. f32 multiplies the dequantised weights, for exact comparisons.
+/// Arithmetic of quantised_matmul(). int8 rounds the activations to 8 bits, in blocks of 32, and multiplies integers;
+/// types other than q8_0, q4_0 and q4_1 use f32 instead. f32 multiplies by the dequantised weights.
 enum class QuantisedArithmetic { int8, f32 };
 
-/// x (…, columns) in f32 times the transpose of a matrix (rows, columns): x·Wᵀ (…, rows). For inference only: throws
-/// Error if a tape would record x, and for other shapes and dtypes. The result does not depend on the number of
-/// threads. Strides of x are free; views are copied.
+/// Computes x·Wᵀ in f32: x (…, columns) and W (rows, columns) → (…, rows). For inference only: throws Error if a tape
+/// would record x, and for other shapes and dtypes. The result does not depend on the number of threads. An x that is
+/// not contiguous is copied.
 Tensor quantised_matmul(const Tensor& x, const QuantisedMatrix& matrix,
                         QuantisedArithmetic arithmetic = QuantisedArithmetic::int8, CallSite at = {});
 
