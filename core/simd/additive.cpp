@@ -21,7 +21,7 @@ bool sees(const Additive<T>& a, Size b, Size i, Size j) {
   return a.mask.data[b * a.mask.stride[0] + i * a.mask.stride[1] + j * a.mask.stride[2]];
 }
 
-/// Writes up to `most` visible keys of query i, from `begin` on, to `found`, and returns their number. `next` is the
+/// Writes up to `most` unmasked keys of query i, from `begin` on, to `found`, and returns their number. `next` is the
 /// first key not examined.
 template <class T>
 Size visible_keys(const Additive<T>& a, Size b, Size i, Size begin, Size* found, Size most, Size& next) {

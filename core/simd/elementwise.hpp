@@ -1,7 +1,7 @@
 // Element-wise kernels: map with any functor, and copy, fill, convert, comparisons and select.
 //
 // A functor takes Lanes<T> values and is inlined into a single loop. Cheap functors are limited by memory bandwidth,
-// exp and similar ones by arithmetic. Both run in parallel above a few microseconds of work.
+// exp and similar ones by arithmetic. Both run in parallel if the work takes more than a few microseconds.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace internal {
 
-/// The only loop of a functor. It is not inlined, so that every caller computes a value with the same instructions.
+/// The loop that calls a functor. It is not inlined, so that all callers compute a value with the same instructions.
 template <class F, class T, class... In>
 [[gnu::noinline]] void run_map(const F& f, Size n, T* out, const In*... in) {
   constexpr Size kStep = kLanes<T>;
@@ -22,7 +22,7 @@ template <class F, class T, class... In>
   for (; i + kStep <= n; i += kStep) store(out + i, Lanes<T>(function(load(in + i)...)));
   const Size rest = n - i;
   if (rest == 0) return;
-  // A single value is broadcast to all lanes, which is faster than a partial load.
+  // Broadcasting a single value to all lanes is faster than a partial load.
   store_n(out + i, Lanes<T>(function((rest == 1 ? Lanes<T>(in[i]) : load_n(in + i, rest))...)), rest);
 }
 
@@ -48,7 +48,7 @@ void map(const F& f, const View<T>& out, const View<In>&... in) {
       [&f](Size n, T* to, const auto*... from) { internal::run_map<F, T>(f, n, to, from...); }, out, in...);
 }
 
-/// Overload for `count` contiguous elements: the most common case, and faster to call.
+/// Overload for `count` contiguous elements, the most common case. It is faster to call.
 template <class T, class F, class... In>
 void map(const F& f, Size count, T* out, const In*... in) {
   for_each_run(
@@ -75,7 +75,7 @@ template <class T>
 void select(const View<T>& out, const View<const bool>& condition,
             const View<const std::type_identity_t<T>>& yes, const View<const std::type_identity_t<T>>& no);
 
-/// less, less_equal and equal compute out[i] = a[i] < b[i], a[i] ≤ b[i] and a[i] = b[i]; false where either is NaN.
+/// out[i] = a[i] < b[i], a[i] ≤ b[i] or a[i] = b[i]; false where either is NaN.
 template <class T>
 void less(const View<bool>& out, const View<const T>& a, const View<const T>& b);
 template <class T>

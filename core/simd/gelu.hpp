@@ -2,8 +2,8 @@
 //
 // GELU is max(x, 0) − a·R(a) with a = |x|, where R is the tail of its gate: Φ(−a) in the exact form. Its derivative
 // is S(a) = R(a) + a·R′(a) at −a, and 1 − S(a) at a. For float, R and S are minimax fits (end − a)²·P(a)/Q(a), made
-// for this file. They end at 0 a little after 1 + R rounds to 1 in float. The fits need no exponential, and no terms
-// cancel, so the error shrinks with R and S.
+// for this file. They reach 0 at `end`, a little after 1 + R rounds to 1 in float. The fits need no exponential, and
+// no terms cancel, so the error shrinks with R and S.
 //
 // Largest errors, measured by tests/core/simd/math_test.cpp in machine epsilons of max(1, |result|): GELU 0.9,
 // derivative 1.3. Infinities and NaN give the mathematically correct results; at −∞ both functions are 0.

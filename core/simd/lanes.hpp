@@ -7,14 +7,13 @@
 //     registers/portable.hpp     the compiler's vector types: everything else, and x86 on request
 //                                (CMake: TAPESTRY_PORTABLE_SIMD)
 //
-//
 // A backend provides, in namespace `registers`, the class batch<T> with its size, a member `data` that an asm
 // statement can name, load_unaligned, store_unaligned, the operators + - * / & | ^ << >> < <= > >= ==, and
 // batch_bool_type with & | !. It also provides the functions fma, min, max, select, abs, sqrt, floor, trunc, sin,
 // cos, any and all, and internal::native_sum. Its / and sqrt round correctly.
 //
-// min and max: where either argument is NaN in a lane, the result is the second argument's lane (x86's rule), so
-// min(limit, x) keeps a NaN in x. max_nan and min_nan keep a NaN from either side.
+// If either argument of min or max is NaN in a lane, the result is the second argument (x86's rule): min(limit, x)
+// keeps a NaN in x. max_nan and min_nan return NaN if either argument is NaN.
 #pragma once
 
 #include <bit>
@@ -50,8 +49,8 @@ struct LanesBool {
   friend LanesBool operator!(LanesBool a) { return {Native(!a.native)}; }
 };
 
-/// kLanes<T> values of type T (float, double, or an integer type of their widths). A scalar converts to lanes that
-/// all hold it.
+/// kLanes<T> values of type T (float, double, or an integer type of their widths). A scalar converts to Lanes<T> with
+/// this value in all lanes.
 template <class T>
 struct Lanes {
   using Native = registers::batch<T>;
@@ -107,7 +106,7 @@ using LaneIndex = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>
 
 // ---- memory ----
 
-/// Loads the kLanes<T> values at `from`, which may have any alignment. store() writes them likewise.
+/// load() reads kLanes<T> values, and store() writes them, at any alignment.
 template <class T>
 inline Lanes<T> load(const T* from) {
   return Lanes<T>(registers::batch<T>::load_unaligned(from));
@@ -155,7 +154,7 @@ inline void keep_in_register(Lanes<T>& x) {
   static_cast<void>(x);  // WebAssembly has no registers to name
 #endif
 }
-/// Prefetches the cache line of `at`, which will be used soon. This is a hint: `at` may be any address.
+/// Prefetches the cache line of `at`, as a hint: `at` may be any address.
 inline void prefetch(const void* at) { __builtin_prefetch(at); }
 
 // ---- lane by lane ----

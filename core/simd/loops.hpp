@@ -1,10 +1,9 @@
-// Loops over strided views: the axes of all operands are collapsed together, and the two innermost are cut into
-// tiles.
+// Loops over strided views: axes are merged where all operands allow it, and the two innermost are cut into tiles.
 //
 // Kernels see contiguous runs only. Contiguous operands are used in place. Others (broadcast, strided, transposed)
-// are staged through a tile of kTile elements in the L1 cache, read in memory order. So each kernel has one loop, and
-// the bits of a value never depend on its layout. Tiles depend on shapes and strides alone; groups of tiles are the
-// chunks of the thread pool.
+// are copied, in memory order, through a tile of kTile elements in the L1 cache. So each kernel has one loop, and the
+// bits of a value never depend on its layout. Tiles depend on shapes and strides alone; groups of tiles are the chunks
+// of the thread pool.
 #pragma once
 
 #include <array>
@@ -34,8 +33,7 @@ inline bool is_dense(const View<T>& view) {
 }
 
 /// Loop nest over N operands. Axes of size 1 are dropped, and the rest are sorted by decreasing stride of the first
-/// operand. Adjacent axes are merged where one stride covers both in every operand. At least two axes remain,
-/// padded with size 1.
+/// operand. Adjacent axes are merged if one stride covers both in every operand. Axes of size 1 fill it up to rank 2.
 template <std::size_t N>
 struct StridedLoop {
   int rank = 0;
@@ -110,9 +108,9 @@ StridedLoop<N> make_strided_loop(const Dims& shape, const std::array<const Dims*
   return loop;
 }
 
-/// Runs tile(offsets, row, rows, column, columns) over the whole loop in tiles of at most tile_rows × tile_columns.
-/// `offsets` is each operand's offset at the outer index; row and column are the tile's first. Runs in parallel, in
-/// chunks of about `grain` elements.
+/// Calls tile(offsets, row, rows, column, columns) for tiles of at most tile_rows × tile_columns that cover the whole
+/// loop. A tile begins at (row, column) of the two innermost axes; `offsets` are the operands' offsets at its index on
+/// the outer axes. Runs in parallel, in chunks of about `grain` elements.
 template <std::size_t N, class F>
 void for_each_tile(const StridedLoop<N>& loop, Size tile_rows, Size tile_columns, Size grain, const F& tile) {
   if (loop.count == 0) return;
@@ -130,7 +128,7 @@ void for_each_tile(const StridedLoop<N>& loop, Size tile_rows, Size tile_columns
   });
 }
 
-/// to[r·to_row + c·to_column] = from[r·from_row + c·from_column] for a tile, along the axis contiguous in `from`.
+/// Copies a tile, to[r·to_row + c·to_column] = from[r·from_row + c·from_column], in the order of `from`'s memory.
 template <class T>
 inline void copy_tile(T* to, Size to_row, Size to_column, const T* from, Size from_row, Size from_column,
                       Size rows, Size columns) {
@@ -151,8 +149,8 @@ inline void copy_tile(T* to, Size to_row, Size to_column, const T* from, Size fr
 
 namespace internal {
 
-/// Type-erased body, so that the loops below are compiled once per element type instead of once per body. The price
-/// is one indirect call per run.
+/// Type-erased body, so that the loops below are compiled once per element type and not once per body, at the cost of
+/// an indirect call per run.
 template <class Out, class... In>
 class Erased {
  public:
@@ -195,7 +193,7 @@ template <class Out, class... In, std::size_t... I>
       loop, tile_rows, tile_columns, grain,
       [&](const std::array<Size, kOperands>& offsets, Size row, Size rows, Size column, Size width) {
         alignas(64) std::byte stages[sizeof...(In) + 1][kTile * 8];
-        // Returns an input's first element, staged or in place, and stores its row stride in `step`.
+        // Returns a pointer to an input's tile, staged or in place, and stores its row stride in `step`.
         std::array<Size, kOperands> step{};
         [[maybe_unused]] const auto place = [&]<class X>(std::size_t k, const X* base,
                                                          std::byte* stage) -> const X* {

@@ -5,9 +5,9 @@
 // sin, cos (the backend's, near 0 and far from it) 1.5; 1.5. Infinities, NaN, signed zeros and denormals give the
 // mathematically correct results, unless a function's comment says otherwise.
 //
-// exp writes x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), evaluates a polynomial for e^r − 1 and
-// scales by 2^n. Near the ends of the range it scales in two steps, so that denormal results round once. n is rounded
-// by adding 1.5·2^(mantissa bits): the low bits of that sum are n as an integer. The float polynomial and the
+// exp splits x = n·ln 2 + r, |r| ≤ ln 2 / 2 (Cody and Waite's two-part ln 2), evaluates a polynomial for e^r − 1 and
+// scales by 2^n. Near the ends of the range it scales in two steps, so that denormal results round once. Adding
+// 1.5·2^(mantissa bits) rounds n, and leaves it as an integer in the low bits of the sum. The float polynomial and the
 // rational tanh are minimax fits made for this file.
 #pragma once
 
@@ -49,7 +49,7 @@ struct ExpConstants<double> {
                                        1.0 / 120,        1.0 / 24,        1.0 / 6,        0.5};
 };
 
-/// The polynomial Σ c[i]·x^(N−1−i), by Horner's rule.
+/// Evaluates the polynomial Σ c[i]·x^(N−1−i) by Horner's rule.
 template <class T, std::size_t N>
 inline Lanes<T> horner(Lanes<T> x, const T (&c)[N]) {
   Lanes<T> sum(c[0]);
@@ -79,8 +79,8 @@ inline Lanes<T> power_of_two(Lanes<T> rounded) {
 
 }  // namespace internal
 
-/// e^x. If all lanes are numbers far from the ends of the range, n is added to the exponent of e^r, which gives the
-/// same bits as scaling in two steps. (The bits of a NaN must not be added to.)
+/// e^x. If all lanes are far from the ends of the range and not NaN, n is added to the exponent of e^r directly, which
+/// gives the same bits as scaling in two steps.
 template <class T>
 inline Lanes<T> exp(Lanes<T> x) {
   using C = internal::ExpConstants<T>;
@@ -99,7 +99,7 @@ inline Lanes<T> exp(Lanes<T> x) {
 template <class T>
 inline Lanes<T> exp_nonpositive(Lanes<T> x) {
   const auto parts = internal::exp_parts(max(Lanes<T>(2 * internal::ExpConstants<T>::kNormalLow), x));
-  // For 2^n below the normal numbers, the shift sets the sign bit.
+  // If 2^n is below the normal numbers, the shift sets the sign bit, and max() gives 0.
   const Lanes<T> scale = max(Lanes<T>(T(0)), internal::power_of_two(parts.rounded));
   return fma(parts.part, scale, scale);
 }
@@ -210,7 +210,7 @@ inline Lanes<T> softplus(Lanes<T> x) {
 
 namespace internal {
 
-/// Applies a C library function f lane by lane: correct in every special case, at about 20 ns per lane.
+/// Applies a C library function f lane by lane: right in every special case, but slow (about 20 ns per lane).
 template <class T, class F>
 inline Lanes<T> each_lane(Lanes<T> a, Lanes<T> b, const F& f) {
   T x[static_cast<std::size_t>(kLanes<T>)], y[static_cast<std::size_t>(kLanes<T>)];
@@ -265,7 +265,7 @@ inline Lanes<T> pow(Lanes<T> x, double number) {
 template <class Number, class T>
 requires std::is_arithmetic_v<Number>
 inline Lanes<T> pow(Number a, Lanes<T> b) { return pow(Lanes<T>(a), b); }
-/// d·b·a^(b − 1): the change of a^b when a changes by d. 0 where d or b is 0, even next to an infinity or NaN.
+/// d·b·a^(b − 1): the change of a^b when a changes by d. 0 where d or b is 0, even if a factor is infinite or NaN.
 template <class T>
 inline Lanes<T> pow_slope(Lanes<T> a, Lanes<T> b, Lanes<T> d) {
   const Lanes<T> zero(T(0));

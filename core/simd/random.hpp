@@ -1,6 +1,6 @@
-// Counter-based random words: Philox4x32-10 (Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as
-// easy as 1, 2, 3"). Word i is a function of the key, the site and i alone, so any thread can generate any part
-// of a stream.
+// Counter-based random words: Philox4x32-10 (Salmon, Moraes, Dror & Shaw 2011, "Parallel random numbers: as easy as
+// 1, 2, 3"). A key and a site identify a stream. Word i is a function of the key, the site and i alone, so any thread
+// can generate any part of a stream.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 /// (i / 4, site).
 void random_words(std::uint32_t* out, Size n, std::uint64_t key, std::uint64_t site, Size first);
 
-/// Returns the threshold for a dropout rate: an element is kept if its word ≥ threshold. Exact to 2⁻³².
+/// Returns the threshold for a dropout rate, exact to 2⁻³²: an element is kept if its word is at least the threshold.
 std::uint32_t dropout_threshold(double rate);
 
 /// y[i] = x[i] · scale where word i ≥ threshold, else 0. f32 and f64 drop the same elements.

@@ -75,7 +75,7 @@ void gru_backward(const RecurrentStepGradient<T>& s) {
       const Lanes<T> r = load(saved + j, part), z = load(saved + H + j, part);
       const Lanes<T> c = load(saved + 2 * H + j, part), gh_n = load(saved + 3 * H + j, part);
       const Lanes<T> d = load(dnext + j, part);
-      const Lanes<T> dc = d * (one - z) * (one - c * c);  // at the input of the tanh
+      const Lanes<T> dc = d * (one - z) * (one - c * c);  // gradient of the tanh's input
       const Lanes<T> dr = dc * gh_n * r * (one - r);
       const Lanes<T> dz = d * (load(h + j, part) - c) * z * (one - z);
       store(dgi + j, dr, part);

@@ -1,5 +1,5 @@
-// Element-wise part of a GRU or LSTM step, forward and backward (the other part is a matrix product). Each direction
-// is one pass over memory. Forward saves the values that backward needs, one row for each row of the batch.
+// Element-wise part of a GRU or LSTM step, forward and backward; the other part is a matrix product. Each direction is
+// one pass over memory. Forward saves the values that backward needs, in one row for each row of the batch.
 #pragma once
 
 #include "core/simd/runtime/arch.hpp"
@@ -7,7 +7,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// One step of `rows` sequences. *_row is a matrix's row stride in elements; `gh` and `saved` are dense.
+/// One step of `rows` sequences. x_row is the row stride of x, in elements; `gh` and `saved` are dense.
 template <class T>
 struct RecurrentStep {
   Size rows = 0, hidden = 0;

@@ -1,4 +1,4 @@
-// Adam, SGD and gradient scaling on one chunk of a parameter.
+// The arithmetic of Adam, AdamW and SGD, and gradient scaling, on one chunk of a parameter.
 #include "core/simd/update.hpp"
 
 #include <algorithm>

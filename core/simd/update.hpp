@@ -1,5 +1,5 @@
-// Inner loops of the optimisers, over one chunk of a parameter. A chunk runs on one thread; the optimiser cuts its
-// parameters into chunks and distributes them.
+// The arithmetic of Adam, AdamW and SGD, on one chunk of a parameter. A chunk runs on one thread; the optimiser cuts
+// its parameters into chunks and distributes them.
 #pragma once
 
 #include "core/simd/runtime/arch.hpp"
@@ -7,15 +7,17 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Adam (Kingma & Ba 2015); with `decoupled`, AdamW (Loshchilov & Hutter 2019).
+/// Adam (Kingma & Ba 2015), with g = scale · gradient + λw and weight decay λ:
+///     m ← β₁ m + (1 − β₁) g    v ← β₂ v + (1 − β₂) g²    w ← w − lr · (m / (1 − β₁ᵗ)) / (√(v / (1 − β₂ᵗ)) + ε)
+/// If `decoupled`, AdamW (Loshchilov & Hutter 2019): g = scale · gradient, and w decays by the factor 1 − lr λ.
 struct AdamStep {
   double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   double weight_decay = 0;
   bool decoupled = false;
-  double correction1 = 1, correction2 = 1;  // 1 − βᵗ
+  double correction1 = 1, correction2 = 1;  // 1 − β₁ᵗ and 1 − β₂ᵗ at step t
   double scale = 1;                         // multiplies the gradient: clipping without an extra pass
 };
-/// One Adam step. m and v are the running moments; all arrays hold n elements.
+/// One Adam step. m and v are the moments; all arrays have n elements.
 template <class T>
 void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step);
 

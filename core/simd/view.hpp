@@ -1,4 +1,4 @@
-// Shapes, strides and strided views, on which all kernels work.
+// Shapes, strides, and strided views: the arguments of all kernels.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@ using Size = std::int64_t;
 /// Largest number of axes of a tensor.
 inline constexpr int kMaxRank = 6;
 
-/// Throws Error for a rank above kMaxRank; core/tensor/ defines it together with Error.
+/// Throws Error for a rank above kMaxRank. Defined in core/tensor, as Error is.
 [[noreturn, gnu::cold]] void refuse_rank(std::size_t rank);
 
-/// Up to kMaxRank sizes or strides, stored inline; more throw Error. Its 64 bytes are copied as two halves: an odd
-/// size would be copied as overlapping halves, and a read right after such a copy stalls. Values after the last axis
-/// are 0, so that == compares whole arrays.
+/// Up to kMaxRank sizes or strides, stored inline; more throw Error. It is padded to 64 bytes, which compilers copy as
+/// two halves. They would copy 56 bytes as overlapping halves, and a read right after that would stall. Values after
+/// the last axis are 0, so that == compares whole arrays.
 class alignas(16) Dims {
  public:
   constexpr Dims() = default;
@@ -28,7 +28,7 @@ class alignas(16) Dims {
     if (rank_ > kMaxRank) refuse_rank(values.size());
     std::copy(values.begin(), values.end(), values_.begin());
   }
-  /// `rank` copies of `value`.
+  /// Returns `rank` copies of `value`.
   static constexpr Dims filled(int rank, Size value) {
     if (rank > kMaxRank) refuse_rank(static_cast<std::size_t>(rank));
     Dims dims;
@@ -66,7 +66,7 @@ class alignas(16) Dims {
     values_[static_cast<std::size_t>(--rank_)] = 0;
   }
 
-  /// Returns true if a size is negative or at least 1024. Without such sizes, six axes have fewer than 2^60 elements.
+  /// Returns true if a size is negative or at least 1024. Otherwise, six axes have fewer than 2^60 elements.
   constexpr bool has_large_or_negative() const {
     Size bits = 0;
     for (Size value : values_) bits |= value;
@@ -128,7 +128,7 @@ constexpr Size offset_of(Size place, const Dims& shape, const Dims& stride) {
   return offset;
 }
 
-/// Elements of type T at data[Σ index·stride]; a stride of 0 repeats an element (broadcast).
+/// Strided view: the element at an index is data[Σ index·stride]. A stride of 0 repeats elements (broadcasting).
 template <class T>
 struct View {
   T* data = nullptr;  // the first element

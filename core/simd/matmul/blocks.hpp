@@ -1,4 +1,4 @@
-// Helpers of the matmul: division into steps, chunks that may run in parallel, and scratch memory.
+// Helpers of matmul and attention: rounding to multiples, chunks that may run in parallel, and scratch memory.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Dot path of the matmul, for a few rows against columns of b that are contiguous in k (x·Wᵀ with a short x). It
-// multiplies along k without packing the long operand and sums the lanes at the end.
+// Dot path of the matmul, for a few rows of a and columns of b that are contiguous in k, as in x·Wᵀ with a short x. It
+// multiplies along k without packing the long operand, and sums the lanes at the end.
 #pragma once
 
 #include <algorithm>
@@ -131,7 +131,7 @@ void dot_product(const Matmul<T>& x, const T* a, const T* b, T* c, bool parallel
     std::swap(all.start_row, all.start_col);
     std::swap(rows, columns);
   }
-  // If there are several strips of the short operand, a group of the long operand's rows stays in L1 for all of them.
+  // If the short operand has several strips, a group of the long operand's rows stays in L1 while all of them use it.
   Size group = rows <= kDotRows ? columns : 32768 / (x.k * static_cast<Size>(sizeof(T)));
   if (parallel) group = std::min(group, ceil_div(columns, thread_count()));
   group = round_up(std::max<Size>(group, 1), kDotColumns);

@@ -13,9 +13,8 @@ inline constexpr Size kShortSide = 16;
 /// One batched product. Element (i, p) of a is a[i·a_row + p·a_col], so a transposed operand has its strides
 /// exchanged; b likewise. Rows of c are contiguous, and c must not overlap a or b. All strides are in elements.
 ///
-///
 /// c starts from zero, from the bias (one value per column), or, with `accumulate`, from its present values. m, n,
-/// k and the batch may be 0. NaN and infinity follow IEEE: no term is skipped.
+/// k and the batch may be 0. NaN and infinity follow IEEE 754: no term is skipped.
 template <class T>
 struct Matmul {
   Size m = 0, n = 0, k = 0;  ///< a is (m, k), b is (k, n), c is (m, n)

@@ -10,7 +10,7 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// c (columns) += a[0]·b[0] + … + a[R - 1]·b[R - 1], where b[r] is a row of b. `columns` is even in vectors.
+/// c (columns) += a[0]·b[0] + … + a[R - 1]·b[R - 1], where b[r] is a row of b. `columns` is a multiple of two vectors.
 template <class T, int R>
 void add_rows(const T* a, Size a_col, const T* b, Size b_row, T* c, Size columns) {
   constexpr Size kL = kLanes<T>;
@@ -29,7 +29,7 @@ void add_rows(const T* a, Size a_col, const T* b, Size b_row, T* c, Size columns
   }
 }
 
-/// c (columns) += a (k)·b (k × columns). `columns` is even in vectors.
+/// c (columns) += a (k)·b (k × columns). `columns` is a multiple of two vectors.
 template <class T>
 void add_row_product(const T* a, Size a_col, const T* b, Size b_row, Size k, T* c, Size columns) {
   constexpr int kRows = 4;  // more rows per pass are no faster

@@ -19,8 +19,8 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Rows of a full register tile, its usual width in vectors, the width of a tile of one row, and the largest number of
-/// rows of a tile that is four vectors wide.
+/// kTileRows and kTileVectors: size of a full register tile. kMaxTileVectors: width of a tile of one row. kThinRows:
+/// largest number of rows of a tile that is four vectors wide.
 #if defined(__wasm__)
 // Engines compile for 16 registers, reserve one, and need one more for each product, as nothing is fused.
 template <class T>
@@ -38,7 +38,7 @@ inline constexpr int kTileRows = kLanes<T>* static_cast<Size>(sizeof(T)) == 64 ?
 inline constexpr int kTileVectors = 2, kMaxTileVectors = 8, kThinRows = 3;
 #endif
 
-/// Zeros, from which a tile starts when nothing is added to its product.
+/// Zeros: the initial values of a tile that adds its product to nothing.
 template <class T>
 alignas(
     kBlockAlignment) inline constexpr T kZeros[static_cast<std::size_t>(kMaxTileVectors * kLanes<T>)] = {};
@@ -150,8 +150,8 @@ class TileTable {
   static constexpr auto kFunctions = all(std::make_integer_sequence<int, kTileRows<T> + 1>{});
 };
 
-/// Returns the height of the next tile when `rows` rows are left. Tiles are full, but the last two share the rest, so
-/// that neither is too thin to keep the multipliers busy.
+/// Returns the height of the next tile when `rows` rows are left. Tiles are full, except that the last two share the
+/// rest, so that neither is too thin to keep the multipliers busy.
 template <class T>
 constexpr Size next_tile_rows(Size rows) {
   constexpr Size kFull = kTileRows<T>;

@@ -35,7 +35,7 @@ using Words = Lanes<std::int32_t>;
 template <bool kSigned>
 class PortableByteSums {
  public:
-  /// Starts from 0. `x_sum`, the sum of all activations of the block, serves instruction sets that need an offset.
+  /// Starts from 0. `x_sum` is the sum of the block's activations, which some instruction sets need for an offset.
   explicit PortableByteSums(std::int32_t /*x_sum*/) : sum_(0) {}
   /// Adds the products of four bytes in each lane.
   void add(Words w, Words x) {

@@ -1,5 +1,5 @@
-// The quantised product of one row of x, for AVX2 and AVX-512. The time is that of reading W once, so nothing is
-// packed: eight rows of W are multiplied where they are, and their sums are brought into the lanes of one register.
+// The quantised product of one row of x, for AVX2 and AVX-512. The time is that of reading W once, so W is not packed:
+// eight rows of W are multiplied in place, and their sums are moved into the lanes of one register.
 //
 //     nibbles of rows 0 and 4     b₀ … b₁₅ | b₀ … b₁₅       16 bytes of each row; likewise 1 and 5, 2 and 6, 3 and 7
 //     low·p₀…₁₅ + high·p₁₆…₃₁    8 sums    | 8 sums        in 16 bits: at most 4 · 15 · 127 = 7,620
@@ -69,8 +69,8 @@ inline __m256i byte_sums(const std::uint8_t* const (&row)[kTogether], Size offse
                           _mm256_permute2x128_si256(low, high, 0x31));
 }
 
-/// Returns eight rows · x, over `blocks` blocks. Meanwhile fetches the rows that follow: processors do not recognise
-/// eight streams as one.
+/// Returns eight rows · x, over `blocks` blocks. Also prefetches the rows that follow, since processors do not
+/// recognise eight streams as one.
 template <class Format>
 __m256 multiply_rows(const std::uint8_t* const (&start)[kTogether], const ActivationBlock* x, Size blocks) {
   const std::uint8_t* row[kTogether];

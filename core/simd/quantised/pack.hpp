@@ -34,7 +34,7 @@ struct Q4_1 {
   static constexpr bool kSigned = false, kOffset = true, kStored = true;
 };
 
-/// Number of rows of W that are packed together.
+/// Number of rows of W that are interleaved.
 inline constexpr Size kPackedRows = kLanes<std::int32_t>;
 /// Number of 32-bit words of a block of bytes.
 inline constexpr Size kBlockWords = kBlock / 4;

@@ -1,8 +1,8 @@
-// The quantised product with a given class of byte sums: quantised.cpp chooses this build's, a test the
-// portable ones.
+// The quantised product, as a template of the class of byte sums: quantised.cpp uses this build's, a test the
+// portable one.
 //
-// A tile is kPackedRows rows of W times up to four rows of x. The rows of W are packed once, into the L1 cache,
-// and then used for all rows of x: with one row the time is that of reading W, with many that of multiplying.
+// A tile is kPackedRows rows of W times up to four rows of x. The rows of W are packed once, into the L1 cache, and
+// then used for all rows of x. With one row, reading W takes most of the time; with many, multiplying does.
 #pragma once
 
 #include <algorithm>
@@ -132,7 +132,7 @@ void quantised_product(const QuantisedProduct& product) {
   });
 }
 
-/// Computes the product for the format that it names.
+/// Selects the function above for product.format.
 template <template <bool> class Sums>
 void quantised_product(const QuantisedProduct& product) {
   switch (product.format) {

@@ -5,8 +5,8 @@
 //
 //     Σ w·x  =  d·e · Σ q·p  +  m · e·Σ p          Σ over the 32 elements
 //
-// The sums are exact integers, so every instruction set computes the same ones. y adds the blocks in the order of k:
-// first d·e·Σ q·p, then m·e·Σ p. With fused multiply-adds, each y is the same on every processor.
+// The integer sums are exact. y adds the blocks in the order of k: for each, d·e·Σ q·p, then m·e·Σ p. So with fused
+// multiply-adds, y has the same bits on every processor.
 #pragma once
 
 #include <cstdint>

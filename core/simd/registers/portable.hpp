@@ -1,5 +1,5 @@
-// Backend on the compiler's vector types, for every processor that GCC and Clang support. It is used where xsimd has no
-// backend or a wrong one (core/simd/lanes.hpp lists what a backend provides).
+// Backend on the compiler's vector types, for every processor that GCC and Clang support. It is used where xsimd is
+// missing or wrong. core/simd/lanes.hpp lists what a backend provides.
 //
 // A type with the attribute vector_size holds several numbers, and + - * / & | ^ << >> and comparisons work on all of
 // them at once. A comparison gives integers: -1, all bits set, for true, and 0 for false. Functions without an operator

@@ -1,8 +1,8 @@
 // Reductions (sum, max, min) over any axes; argmax and cumulative sums along an axis.
 //
-// The kept axes are the outputs. Each output reduces its elements in an order that depends on the shapes alone:
-// contiguous ones in four registers over blocks, with the blocks combined pairwise; strided ones row by row in blocks.
-// So the error of a float sum grows with the logarithm of its length. The time is that of reading memory once.
+// The elements of an output are reduced in an order that depends on shapes alone: contiguous ones in four registers
+// over blocks, with the blocks combined pairwise; strided ones row by row in blocks. So the error of a float sum grows
+// with the logarithm of its length. The time is that of reading memory once.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ enum class Reduction { sum, max, min };
 template <class T>
 void reduce(Reduction reduction, const View<T>& out, const View<const T>& in);
 
-/// out[i…] = index of the first maximum of in[i…, :]; NaN counts as the maximum. `out` has in's shape without its
-/// last axis, which must not be empty.
+/// out[i…] = index of the first maximum of in[i…, :]; NaN counts as the maximum. `out` has in's shape without the last
+/// axis, which must not be empty.
 template <class T>
 void argmax(const View<std::int64_t>& out, const View<const T>& in);
 

@@ -44,8 +44,8 @@ inline void sweep(Size n, const F& step) {
   if (i < n) step(i, Part{n - i});
 }
 
-/// Reduces a row to lanes in four chains: term(i, part) returns lanes, with missing lanes neutral, and join combines
-/// them.
+/// Reduces a row to one register, in four independent chains. term(i, part) returns the lanes at element i, with
+/// `neutral` in missing lanes; join combines two registers.
 template <class T, class Term, class Join>
 inline Lanes<T> accumulate(Size n, T neutral, const Term& term, const Join& join) {
   constexpr Size kStep = kLanes<T>;
@@ -80,7 +80,7 @@ inline T row_max(const T* x, Size n) {
       [](Lanes<T> a, Lanes<T> b) { return max_nan(a, b); }));
 }
 
-/// Faster row_max() that may miss a NaN, except in a row without a number above −∞.
+/// Faster row_max() that may miss a NaN. If no number in the row is above −∞, it misses none.
 template <class T>
 inline T row_peak(const T* x, Size n) {
   const T peak = reduce_max(accumulate<T>(

@@ -1,5 +1,5 @@
-// Fused kernels over rows: softmax, log-softmax, log-sum-exp, layer norm, each forward and backward, and
-// cross-entropy, which gives loss and gradient at once.
+// Fused kernels over rows: softmax, log-softmax, log-sum-exp and layer norm, forward and backward, and cross-entropy,
+// which computes loss and gradient at once.
 //
 // Rows are contiguous, with a stride between them. They are distributed over the threads in groups that depend on the
 // shapes alone, so results do not depend on the number of threads. Each row is read up to three times, all but the
@@ -25,8 +25,7 @@ struct Rows {
   operator Rows<const T>() const { return {data, rows, columns, stride}; }
 };
 
-/// Returns a dense view (or one whose leading axes collapse) as rows over its last axis; a view of rank 0 is one
-/// element.
+/// Returns a view whose leading axes can be merged into one, as rows over its last axis. Rank 0 gives one element.
 template <class T>
 inline Rows<T> rows_of(const View<T>& view) {
   const int rank = view.shape.rank();
@@ -75,9 +74,9 @@ template <class T>
 void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* gamma, const T* beta,
                 T epsilon);
 
-/// Computes dx, dgamma and dbeta from dy, x and forward's mean and inverse_std. Each of the three may be absent (null
-/// data or pointer), and gamma as above. dgamma and dbeta are summed over the rows in an order that depends on the
-/// shape alone.
+/// Computes dx, dgamma and dbeta from dy, x and forward's mean and inverse_std. Each of the three is skipped if its
+/// pointer or data is null; gamma may be null, as above. dgamma and dbeta are summed over the rows in an order that
+/// depends on the shape alone.
 template <class T>
 void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
                          const T* inverse_std, const T* gamma);
@@ -89,8 +88,8 @@ struct Targets {
   double smoothing = 0;        ///< ε: the target distribution is (1 − ε)·one-hot + ε/columns
 };
 
-/// loss[i] = −Σ_c p[c]·log_softmax(x[i, :])[c] with the targets' distribution p (Szegedy et al. 2016, arXiv
-/// 1512.00567), and its gradient dx[i, :] = scale·(softmax(x[i, :]) − p); dx may be absent (null data).
+/// loss[i] = −Σ_c p[c]·log_softmax(x[i, :])[c] with the target distribution p (Szegedy et al. 2016, arXiv 1512.00567),
+/// and its gradient dx[i, :] = scale·(softmax(x[i, :]) − p), unless dx has null data.
 template <class T>
 void cross_entropy(T* loss, Rows<T> dx, Rows<const T> x, const Targets& targets, T scale);
 

@@ -4,10 +4,10 @@
 //
 //     | header | 3 MiB in use | header | 1 MiB free | header | 60 MiB free: never touched so far |
 //
-// Free blocks are listed in bins by size, eight bins per doubling. A request takes the first block that fits from the
-// lowest bin, so that untouched memory is used last, and returns the surplus to the heap. A release merges the block
-// with its free neighbours. Under ASan all memory except the bytes in use is poisoned, so the functions that read
-// headers and lists are exempt.
+// Free blocks are in bins by size, eight bins per doubling. A request takes the first block that fits from the lowest
+// bin, so that untouched memory is used last, and returns the surplus to the heap. A release merges the block with its
+// free neighbours. Under ASan, all memory except the bytes in use is poisoned, so the functions that read headers and
+// lists are exempt.
 #pragma once
 
 #include <sys/mman.h>

@@ -27,7 +27,7 @@ inline constexpr std::size_t kSmallBytes = 32 * 1024;
 /// destruction. Ignores a null pointer.
 void pool_release(void* block, std::size_t bytes) noexcept;
 
-/// Memory use of the pool; a snapshot while other threads allocate.
+/// Memory use of the pool. Other threads may change it while it is read.
 struct PoolStats {
   Size reserved;       ///< bytes of address space taken from the system; untouched pages cost nothing
   Size in_use;         ///< bytes of blocks handed out, rounding included

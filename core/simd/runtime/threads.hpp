@@ -1,7 +1,7 @@
 // Thread pool: fork, run fixed chunks, join. Results never depend on which thread runs which chunk.
 //
 // The caller cuts the work into chunks by shape alone; the pool only assigns chunks to threads. Each thread starts in
-// a contiguous share, so that the same rows meet the same core's cache from one call to the next, and then helps the
+// a contiguous share, so that a core finds the same rows in its cache from one call to the next, and then helps the
 // others. The caller never waits for a sleeping thread: it can finish every chunk alone.
 #pragma once
 
@@ -35,7 +35,6 @@ void run_chunks(Size chunks, ChunkBody body, const void* context);
 
 /// Runs body(chunk) for chunk = 0 … chunks - 1, each once, in any order, and returns when all are done. Does not
 /// allocate. Costs well under a microsecond when the pool is warm, so a chunk should take two microseconds or more.
-///
 ///
 /// Inside a chunk, and while another thread uses the pool, the chunks run one after the other on the calling thread.
 /// If chunks throw, the exception of the lowest chunk is rethrown here once all threads have stopped; the pool stays
