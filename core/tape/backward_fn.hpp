@@ -93,12 +93,12 @@ class BackwardFn {
 };
 
 template <class F>
-inline constexpr bool kAsksForResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&>;
+inline constexpr bool kTakesResult = std::is_invocable_v<const F&, const Tensor&, const Tensor&>;
 
 /// Calls f(dy, y), or f(dy) if f takes one argument.
 template <class F>
 auto call_backward(const F& f, const Tensor& dy, const Tensor& y) {
-  if constexpr (kAsksForResult<F>)
+  if constexpr (kTakesResult<F>)
     return f(dy, y);
   else
     return f(dy);

@@ -6,7 +6,7 @@
 namespace tapestry::detail {
 
 ExtendedPass::ExtendedPass(Graph& graph, bool keep, bool create_graph, Wanted* wanted)
-    : BackwardPass(graph, keep), wanted_(wanted), anomaly_(context.anomaly), pass_judges_(false) {
+    : BackwardPass(graph, keep), wanted_(wanted), anomaly_(context.anomaly), checks_off_(false) {
   create_graph_ = create_graph;
 }
 

@@ -9,7 +9,7 @@
 
 namespace tapestry::detail {
 
-/// The tensors with respect to which Tape::gradients() differentiates. The pass follows only the edges that lead to
+/// The tensors with respect to which Tape::gradients() differentiates. The pass follows only edges that lead to one of
 /// them.
 struct Wanted {
   std::vector<Target> targets;
@@ -70,7 +70,7 @@ class ExtendedPass : public BackwardPass {
 
   Wanted* const wanted_;
   const bool anomaly_;
-  const AnomalyGuard pass_judges_;
+  const AnomalyGuard checks_off_;
   /// Leaves that have hooks, each with the earliest node that uses it (0 if no node does). The leaf's gradient is
   /// complete when that node has been visited. The last leaf in the list is due first.
   std::vector<std::pair<std::size_t, Target>> due_;

@@ -59,7 +59,7 @@ concept OpPart = requires(const Part& part, const Tensor**& out, Recorder& recor
   part.record(recorder, first);  // hands the rules to the tape; `first` numbers the part's first argument
 };
 
-/// Result type of a rule. Meaningless unless F takes (dy) or (dy, y).
+/// Result type of a rule F, which must take (dy) or (dy, y).
 template <class F>
 using RuleResult = decltype(call_backward(std::declval<const F&>(), std::declval<const Tensor&>(),
                                           std::declval<const Tensor&>()));

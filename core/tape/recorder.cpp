@@ -38,7 +38,7 @@ bool register_op(const char* name) {
   return true;
 }
 
-bool Recorder::asks_for_gradient(const TensorImpl& input) {
+bool Recorder::needs_gradient(const TensorImpl& input) {
   if (input.leaf) return !input.leaf->frozen;
   return input.node >= 0 && context.graph && input.tape == context.graph->serial;
 }
@@ -57,7 +57,7 @@ Recorder::Recorder(const char* name, CallSite at, Tensor& value, const Tensor* c
   for (std::size_t i = 0; i < count; ++i) {
     if (!inputs[i]->defined()) continue;  // an optional argument that was omitted
     const TensorImpl& impl = inputs[i]->impl();
-    if (asks_for_gradient(impl))
+    if (needs_gradient(impl))
       needs_ |= std::uint64_t{1} << std::min(i, kNoted);
     else if (!impl.leaf && (impl.node >= 0 || impl.computed_off_tape))
       stale = inputs[i];
@@ -102,7 +102,7 @@ void Recorder::finish() {
 
 std::vector<Tensor::Saved>& Recorder::saved_versions() { return context.graph->saved_versions; }
 
-BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result) {
+BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t count, bool takes_result) {
   Graph& graph = *context.graph;
   const std::size_t first = graph.edges.size();
   if (count > UINT16_MAX)
@@ -125,7 +125,7 @@ BackwardFn& Recorder::place_for_rule(const Tensor* const* targets, std::size_t c
       edge.needed = true;
     }
   }
-  if (asks_for_result) {
+  if (takes_result) {
     graph.nodes.back().result = *value_;
     const TensorImpl& impl = value_->impl();
     graph.saved_versions.push_back({impl.buffer.get(), impl.buffer->version.load(std::memory_order_relaxed)});
@@ -150,12 +150,12 @@ BackwardFn& Recorder::place_for_replay() {
 using detail::context;
 
 bool records(const Tensor& x) {
-  return context.tape && context.recording && detail::Recorder::asks_for_gradient(x.impl());
+  return context.tape && context.recording && detail::Recorder::needs_gradient(x.impl());
 }
 
 bool is_tracked(const Tensor& x) {
   const detail::TensorImpl& impl = x.impl();
-  return detail::Recorder::asks_for_gradient(impl) ||
+  return detail::Recorder::needs_gradient(impl) ||
          (context.tape && !impl.leaf && (impl.node >= 0 || impl.computed_off_tape));
 }
 

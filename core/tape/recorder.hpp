@@ -33,15 +33,15 @@ class Recorder {
   /// Returns true if the input needs a gradient.
   bool needs(std::size_t input) const {
     if (input < kNoted) return (needs_ >> input & 1U) != 0;
-    return inputs_[input]->defined() && asks_for_gradient(inputs_[input]->impl());
+    return inputs_[input]->defined() && needs_gradient(inputs_[input]->impl());
   }
   /// Returns true for a tensor on the active tape and for a leaf that is not frozen.
-  static bool asks_for_gradient(const TensorImpl& input);
+  static bool needs_gradient(const TensorImpl& input);
 
   /// Stores a rule as Call{f}, such as Single<F>, for `count` arguments.
   template <class Call, class F>
   void rule(const Tensor* const* targets, std::size_t count, const F& f) {
-    store<Call>(place_for_rule(targets, count, kAsksForResult<F>), f);
+    store<Call>(place_for_rule(targets, count, kTakesResult<F>), f);
   }
   /// Stores the accumulator of the last rule.
   template <class F>
@@ -68,7 +68,7 @@ class Recorder {
   static void note_leaves(const Tensor* const* inputs, std::size_t count);
   std::vector<Tensor::Saved>& saved_versions();
   /// Returns the place for the next rule on the tape. It is valid until the next call.
-  BackwardFn& place_for_rule(const Tensor* const* targets, std::size_t count, bool asks_for_result);
+  BackwardFn& place_for_rule(const Tensor* const* targets, std::size_t count, bool takes_result);
   BackwardFn& place_for_accumulate();
   BackwardFn& place_for_replay();
 

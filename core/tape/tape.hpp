@@ -46,14 +46,14 @@ class Tape {
   Tape(const Tape&) = delete;
   Tape& operator=(const Tape&) = delete;
 
-  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y must have one element. Unless options.keep is set,
-  /// frees saved tensors node by node, then the nodes; it can record again. If it throws, no gradient has changed.
+  /// Adds ∂y/∂leaf to .grad() of every leaf that y depends on; y must have one element. Unless options.keep is set, it
+  /// frees each node's saved tensors, then all nodes; the tape can record again. If it throws, no gradient has changed.
   void backward(const Tensor& y, BackwardOptions options = {});
   /// Same, for a y of any shape: adds the gradient of Σ dy ⊙ y. dy must have y's shape and type.
   void backward(const Tensor& y, const Tensor& dy, BackwardOptions options = {});
 
   /// Returns the gradients of y with respect to leaves or recorded tensors; no leaf's .grad() changes. Throws Error if
-  /// y does not depend on an x, unless zero_if_unused is set. Deletes the recorded nodes, unless told to keep them.
+  /// y does not depend on an x, unless zero_if_unused is set. Deletes the recorded nodes, unless keep is set.
   std::vector<Tensor> gradients(const Tensor& y, std::span<const Tensor> xs, GradientOptions options = {});
   std::vector<Tensor> gradients(const Tensor& y, const Tensor& dy, std::span<const Tensor> xs,
                                 GradientOptions options = {});
@@ -62,8 +62,8 @@ class Tape {
     return gradients(y, std::span(xs.begin(), xs.size()), options);
   }
 
-  /// Adds a hook that backward() and gradients() call with x's complete gradient. It may return a replacement, or an
-  /// undefined Tensor; it must not start a pass. Whatever deletes the recorded nodes deletes these hooks too.
+  /// Adds a hook that backward() and gradients() call with x's complete gradient. It returns a replacement, or an
+  /// undefined Tensor for none. It must not start a pass. It is deleted together with the recorded nodes.
   void on_gradient(const Tensor& x, std::function<Tensor(const Tensor&)> hook);
   /// Adds a hook that runs after each recorded op; for ops in a checkpoint, when backward runs them again.
   void on_value(std::function<void(const NodeInfo&, const Tensor&)> hook);

@@ -41,7 +41,7 @@ class NestedList {
 /// Creates a tensor from nested braces: tensor({1, 2}), tensor({{1, 2}, {3, 4}}), tensor({{{1}, {2}}}).
 Tensor tensor(const NestedList& list, DType dtype = DType::f32);
 
-/// Standard normal values. Each depends on the seed and its index only, and f32 has the rounded values of f64.
+/// Standard normal values. Each depends on the seed and its index only. In f32, they are the values of f64, rounded.
 Tensor random_normal(const Dims& shape, std::uint64_t seed, DType dtype = DType::f32);
 /// Uniform values on [low, high), or on (high, low] if high < low; `high` is excluded after rounding to f32, too.
 Tensor random_uniform(const Dims& shape, std::uint64_t seed, double low = 0, double high = 1,

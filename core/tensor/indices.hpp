@@ -26,7 +26,7 @@ class Indices : public detail::Array<std::int64_t> {
   Indices reshape(const Dims& shape) const;
   /// Returns dense ids in row-major order, without a copy if they are dense.
   Indices contiguous() const { return reshape(shape_); }
-  /// Returns columns [begin, end) of the last axis, as a view. Throws Error for others.
+  /// Returns columns [begin, end) of the last axis, as a view. Throws Error for a range outside the axis.
   Indices columns(Size begin, Size end) const;
   /// Returns one column of the last axis and removes the axis.
   Indices column(Size index) const;

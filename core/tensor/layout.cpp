@@ -8,9 +8,9 @@
 
 namespace tapestry {
 
-Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
+Tensor uninitialised_like(const Tensor& x, const Dims& shape) {
   const int row = shape.rank() - 2;
-  // All axes except the last, sorted by the model's strides. An axis that the model lacks follows the axis before it.
+  // All axes except the last, sorted by x's strides. An axis that x lacks follows the axis before it.
   struct Axis {
     int axis;
     Size stride;
@@ -18,13 +18,13 @@ Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
   std::array<Axis, kMaxRank> order{};
   Size before = std::numeric_limits<Size>::max();
   for (int axis = 0; axis <= row; ++axis) {
-    const int in_model = axis - shape.rank() + model.rank();
-    if (axis == row || (in_model >= 0 && model.shape()[in_model] > 1 && model.strides()[in_model] > 0))
-      before = model.strides()[in_model];
+    const int in_x = axis - shape.rank() + x.rank();
+    if (axis == row || (in_x >= 0 && x.shape()[in_x] > 1 && x.strides()[in_x] > 0))
+      before = x.strides()[in_x];
     order[static_cast<std::size_t>(axis)] = {axis, before};
   }
-  // A transposed model gives no order for rows.
-  if (model.strides().back() == 1)
+  // A transposed x gives no order for rows.
+  if (x.strides().back() == 1)
     for (auto end = order.begin(); end != order.begin() + row + 1; ++end)  // stable, without allocation
       std::rotate(
           std::upper_bound(order.begin(), end, *end,
@@ -39,7 +39,7 @@ Tensor uninitialised_like(const Tensor& model, const Dims& shape) {
   }
   stored.push_back(shape.back());
   place[static_cast<std::size_t>(row + 1)] = row + 1;
-  const Tensor memory = Tensor::uninitialised(stored, model.dtype());
+  const Tensor memory = Tensor::uninitialised(stored, x.dtype());
   Dims strides = memory.strides();
   for (int axis = 0; axis < shape.rank(); ++axis)
     strides[axis] = memory.strides()[place[static_cast<std::size_t>(axis)]];

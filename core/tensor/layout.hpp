@@ -1,14 +1,14 @@
-// Memory layout of new tensors: uninitialised memory like a model's, and dense copies.
+// New tensors with a given memory layout: that of another tensor, or dense.
 #pragma once
 
 #include "core/tensor/tensor.hpp"
 
 namespace tapestry {
 
-/// Allocates an uninitialised tensor of this shape with the axis order of `model`. If the model's matrices are
-/// interleaved row by row, as attention heads are, so are the result's, and joining the heads is a view. The last axis
+/// Allocates an uninitialised tensor of this shape, with its axes in memory in the same order as x's. If x's matrices
+/// are interleaved row by row, as attention heads are, so are the result's: joining the heads is a view. The last axis
 /// is contiguous.
-Tensor uninitialised_like(const Tensor& model, const Dims& shape);
+Tensor uninitialised_like(const Tensor& x, const Dims& shape);
 
 /// Copies x's values in row-major order to new memory, off the tape.
 Tensor dense_copy(const Tensor& x);

@@ -16,7 +16,7 @@ namespace tapestry {
 
 namespace detail {
 
-/// Type of f(v, …) for one vector of T for each of the N tensors, or void if f does not take them.
+/// Result type of f for N vectors of T, one per tensor, or void if f does not take them.
 template <class F, class T, class N>
 struct LaneResult;
 template <class F, class T, std::size_t... N>

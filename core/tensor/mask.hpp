@@ -1,5 +1,5 @@
-// Masks, and lengths, from which a mask can be made. Separate types prevent a mask from being passed as a score, or an
-// id as a length.
+// Masks, and valid lengths, which can be converted to masks. Separate types prevent you from passing a mask as a score
+// or an id as a length.
 #pragma once
 
 #include <concepts>
@@ -11,7 +11,7 @@
 namespace tapestry {
 
 class Mask;
-/// A type that makes a Mask without arguments, such as BlockMask.
+/// A type with a function mask() without arguments, such as BlockMask.
 template <class Pairs>
 concept MakesMask = requires(const Pairs& pairs) {
   { pairs.mask() } -> std::same_as<Mask>;
@@ -22,7 +22,7 @@ concept MakesMask = requires(const Pairs& pairs) {
 class Mask : public detail::Array<bool> {
  public:
   using Array::Array;
-  /// Fails to compile, because a BlockMask is no Mask, although it can make one.
+  /// Fails to compile: a BlockMask must be converted with its mask().
   template <MakesMask Pairs>
   Mask(const Pairs&) {
     static_assert(sizeof(Pairs) == 0,
@@ -44,7 +44,7 @@ class Mask : public detail::Array<bool> {
   /// is aligned with causal(): window(n, n, 2, 0) allows the key at i and the two before it. Throws Error for negative
   /// `before` or `after`.
   static Mask window(Size queries, Size keys, Size before, Size after);
-  /// Fails to compile, because a mask has one answer for each element and a bool only one.
+  /// Fails to compile: a mask has a bool for each element, so it cannot be used as a condition of `if`.
   template <std::same_as<bool> Bool>
   explicit operator Bool() const {
     static_assert(sizeof(Bool) == 0,
@@ -58,8 +58,8 @@ class Mask : public detail::Array<bool> {
   Mask unsqueeze(int axis) const;
   /// Returns a view of `shape`, with stride 0 on repeated axes. Throws Error if the mask does not broadcast to it.
   View<const bool> broadcast(const Dims& shape, const char* op) const;
-  /// Reduces the mask to `shape` with a logical or: any({…, Tq, 1}) of a mask (…, Tq, Tk) is true for queries that may
-  /// attend to at least one key. Throws Error unless `shape` broadcasts to the mask's shape.
+  /// Reduces the mask to `shape` by a logical or. For a mask (…, Tq, Tk), any({…, Tq, 1}) is true for the queries that
+  /// may attend to at least one key. Throws Error unless `shape` broadcasts to the mask's shape.
   Mask any(const Dims& shape) const;
   /// Returns true if every element is true, or if there is none.
   bool all() const;

@@ -7,7 +7,7 @@
 
 namespace tapestry {
 
-/// Stream of random numbers: value i is a function of (key, site, i) only. Philox4x32-10 (Salmon et al. 2011).
+/// A random stream (key, site): value i is a function of key, site and i only. Philox4x32-10 (Salmon et al. 2011).
 class Stream {
  public:
   Stream(std::uint64_t key, std::uint64_t site) : key_(key), site_(site) {}
@@ -34,8 +34,8 @@ inline constexpr std::uint64_t kUniformStream = 1, kNormalStream = 2;
 /// Returns a 64-bit FNV-1a hash. A parameter's initial values depend on the seed and the hash of its full name.
 std::uint64_t hash_of(std::string_view name);
 
-/// Position of a thread in its random draws. Each random op (dropout, scheduled sampling in a decoder) takes the next
-/// site of the current step with next_stream().
+/// A thread's position in its random draws. Each random op (dropout, scheduled sampling in a decoder) calls
+/// next_stream(): the n-th call in a step returns the stream of site n − 1.
 struct RandomState {
   std::uint64_t seed = 0;  // of the run
   std::uint64_t step = 0;  // training step

@@ -74,8 +74,8 @@ class Tensor {
   Tensor& operator=(Tensor&&) noexcept = default;
   ~Tensor() = default;
 
-  /// Returns a new dense tensor with uninitialised values, for kernels. Throws Error if check_shape() does, and, with
-  /// the shape and the bytes, if the system is out of memory.
+  /// Returns a new dense tensor with uninitialised values, for kernels. Throws Error if check_shape() does, or if the
+  /// system is out of memory (with the shape and the bytes in the message).
   static Tensor uninitialised(const Dims& shape, DType dtype);
 
   /// Returns false for an empty handle, whose dtype(), shape(), strides() and rank() throw Error. Strides are in
@@ -97,13 +97,13 @@ class Tensor {
   [[gnu::always_inline]] const T* data() const {
     return reinterpret_cast<const T*>(bytes(kDType<T>));
   }
-  /// Returns a strided view of the elements, for kernels. Throws if data() does. mutable_view() is for filling a new
-  /// tensor.
+  /// Returns a strided view of the elements, for kernels. Throws in the same cases as data(). For a new tensor, use
+  /// mutable_view().
   template <class T>
   View<const T> view() const {
     return {data<T>(), shape(), strides()};
   }
-  /// For kernels that fill a new tensor, and for assign().
+  /// Same as data(), but writable: for kernels that fill a new tensor, and for assign().
   template <class T>
   T* mutable_data() {
     return const_cast<T*>(data<T>());
@@ -137,8 +137,8 @@ class Tensor {
   /// Name given to variable(), or empty.
   const std::string& name() const;
 
-  /// For internal use: the data behind the handle as a reference, impl(), which throws Error for an empty handle, or as
-  /// a counted ref(). from_impl() makes a handle.
+  /// For internal use. impl() returns the data behind the handle and throws Error for an empty one, ref() the counted
+  /// pointer to it; from_impl() makes a handle.
   detail::TensorImpl& impl() const {
     if (!impl_) [[unlikely]]
       fail("a Tensor must have a value before it is used, got an empty Tensor handle; assign a tensor to it");
@@ -194,9 +194,9 @@ Tensor variable(const Tensor& x, std::string name = {});
 /// Freezes or unfreezes a leaf. A frozen leaf is a constant: it gets no gradient. Throws if `leaf` is not a leaf.
 void set_frozen(const Tensor& leaf, bool frozen);
 
-/// Copies the values of `source` (same shape, any type) into `target`'s buffer, for initialisers and caches. Optimisers
-/// have their own kernels. Backward throws if a tensor was written after a rule saved it. assign() throws Error if the
-/// shapes differ or if `target` is an expanded view.
+/// Copies the values of `source` (same shape, any type) into `target`'s buffer, for initialisers and caches. Throws
+/// Error if the shapes differ or if `target` is an expanded view. Backward throws Error if a tensor was written after
+/// a rule had saved it.
 void assign(Tensor& target, const Tensor& source, CallSite at = {});
 /// Records that `target`'s buffer was written by other code, such as an optimiser's kernel.
 void mark_written(const Tensor& target);
