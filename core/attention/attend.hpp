@@ -1,5 +1,5 @@
-// Tiled attention: softmax(score(scale·Q Kᵀ))·V over the unmasked pairs, without the (Tq, Tk) matrix. The loop over
-// tiles is in core/simd/attention/forward.cpp. For a score written as a lambda, see core/attention/score_lambda.hpp.
+// Tiled attention: softmax(score(scale·Q Kᵀ))·V over unmasked pairs of query and key, without the (Tq, Tk) matrix. The
+// loop over tiles is in core/simd/attention/forward.cpp. To write a score as a lambda, see score_lambda.hpp.
 #pragma once
 
 #include <concepts>

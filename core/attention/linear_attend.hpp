@@ -37,8 +37,8 @@ struct Remembered {
 };
 
 /// Computes causal linear attention: q and k (…, T, d), v (…, T, e), with equal leading axes (batch, heads). The
-/// kernel works in chunks of `chunk` tokens (Yang et al. 2024): within a chunk, tokens attend to each other in pairs;
-/// they read the past from S. It keeps one S per chunk, so time and memory are linear in T, forward and backward.
+/// kernel works in chunks of `chunk` tokens (Yang et al. 2024): a token attends to those of its chunk pair by pair and
+/// reads earlier ones from S. One S is kept per chunk, so time and memory are linear in T, forward and backward.
 /// Throws Error for other shapes, different dtypes and a chunk below 1.
 /// A NaN at a token reaches later tokens and may reach all others of its chunk, even earlier ones. It never reaches
 /// earlier chunks, other batch rows or other heads.

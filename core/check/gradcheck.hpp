@@ -28,7 +28,7 @@ struct GradcheckOptions {
   double epsilon = 6e-6;
   /// Seed of the random gradient of f's result (the cotangent) and of the random directions.
   std::uint64_t seed = 1;
-  /// Largest argument that is checked element by element; larger ones are checked along random directions.
+  /// Arguments with more elements are checked along random directions, others element by element.
   Size elements = 200;
   int projections = 4;  // number of random directions for each larger argument
   /// If true, a gradient that is zero everywhere passes. By default it fails, because comparing zeros proves nothing.

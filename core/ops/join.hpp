@@ -30,7 +30,7 @@ Tensor gather(const Tensor& x, int axis, const Indices& ids, CallSite at = {});
 /// Returns a copy of x with `source` added at the elements that gather() would pick: for axis 1, y[i, ids[i, j, …],
 /// …] += source[i, j, …]. Equal ids add up. `source` has the shape of ids. Throws like gather().
 Tensor scatter_add(const Tensor& x, int axis, const Indices& ids, const Tensor& source, CallSite at = {});
-/// Returns 1 at the id, 0 elsewhere: ids (s…) → (s…, classes). Throws Error for ids outside 0 … classes−1.
+/// Returns 1 at each id, 0 elsewhere: ids (s…) → (s…, classes). Throws Error for ids outside 0 … classes−1.
 Tensor one_hot(const Indices& ids, Size classes, DType dtype = DType::f32, CallSite at = {});
 
 }  // namespace tapestry

@@ -18,9 +18,9 @@ struct CrossEntropy {
   Reduce reduce = Reduce::mean;  // over the rows
 };
 
-/// Returns −Σ_c t_c log softmax(logits)_c, where t are the smoothed targets: logits (…, classes), targets (…) → a
-/// scalar, or (…) with Reduce::none. The mean over no rows is 0. Throws Error for a smoothing outside [0, 1) and for
-/// a target that is neither a class nor `ignore`.
+/// Returns −Σ_c t_c log softmax(logits)_c, where t is the target's smoothed one-hot vector: logits (…, classes),
+/// targets (…) → a scalar, or (…) with Reduce::none. The mean over no rows is 0. Throws Error for a smoothing outside
+/// [0, 1) and for a target that is neither a class nor `ignore`.
 Tensor cross_entropy(const Tensor& logits, const Indices& targets, CrossEntropy options = {},
                      CallSite at = {});
 

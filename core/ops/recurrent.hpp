@@ -11,10 +11,10 @@ namespace tapestry {
 /// bias_hh (3H) or an empty handle → the new hidden (B, H). Throws Error for other shapes.
 Tensor gru_step(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                 CallSite at = {});
-/// Runs a GRU over whole sequences: gates (B, T, 3H), initial hidden (B, H) → all states (B, T, H). `lengths`, one
-/// per row, are the numbers of valid steps. The steps after them are padding: they leave the state unchanged and have
-/// output 0, and their inputs, even NaN, have no effect. `reverse` runs each row from its last valid step to its
-/// first. Throws Error for other shapes and for a length above T.
+/// Runs a GRU over whole sequences: gates (B, T, 3H), initial hidden (B, H) → all states (B, T, H). `lengths` has the
+/// number of valid steps of each row. The other steps are padding: they leave the state unchanged and have output 0,
+/// and their inputs, even NaN, have no effect. `reverse` runs each row from its last valid step to its first. Throws
+/// Error for other shapes and for a length above T.
 Tensor gru_sequence(const Tensor& gates, const Tensor& hidden, const Tensor& weight_hh, const Tensor& bias_hh,
                     const ValidLengths& lengths = {}, bool reverse = false, CallSite at = {});
 

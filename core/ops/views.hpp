@@ -15,7 +15,8 @@ Tensor transpose(const Tensor& x, int axis_a = -2, int axis_b = -1, CallSite at 
 /// Selects elements begin, begin + step, … of an axis, up to but not including end. Negative begin and end count from
 /// the back. Throws Error for an invalid range and for step < 1.
 Tensor slice(const Tensor& x, int axis, Size begin, Size end, Size step = 1, CallSite at = {});
-/// Selects one index of an axis and removes the axis. A negative index counts from the back; others throw Error.
+/// Selects one index of an axis and removes the axis. A negative index counts from the back. Throws Error for an index
+/// out of range.
 Tensor select(const Tensor& x, int axis, Size index, CallSite at = {});
 /// Broadcasts x to `shape`: repeats axes of size 1 and adds leading axes, as a view with stride 0.
 Tensor expand(const Tensor& x, const Dims& shape, CallSite at = {});
