@@ -20,12 +20,11 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kChunkTiles =
-    8;  // tiles of queries per task, so that its data and a tile of keys fit the L2 cache
+constexpr Size kChunkTiles = 8;  // query tiles per task: its data and a tile of keys fit the L2 cache
 
-/// The online softmax of a tile of queries.
+/// State of the softmax of a tile of queries.
 template <class T>
-struct Online {
+struct OnlineSoftmax {
   T top[kQueryTile], sum[kQueryTile], rescale[kQueryTile];
   bool sees[kQueryTile] = {};  // true once the query has a score other than −∞
 
@@ -37,7 +36,7 @@ struct Online {
 
   /// Updates `top` and `sum`, replaces the scores by exp(scores − top), and sets `rescale`, the factor for the sums so
   /// far.
-  void take(T* scores, Size queries, const Strips<T>& strips) {
+  void update(T* scores, Size queries, const Strips<T>& strips) {
     constexpr Size kL = kLanes<T>;
     T base[kQueryTile];
     strips.each_query(queries, [&](Size i, Span keys) {
@@ -91,7 +90,7 @@ class Chunk {
     copy_rows(x_.query.at(b_, h_) + first_ * x_.query.row, x_.query.row, count_, x_.width, x_.scale, nullptr,
               {queries_, width_});
     std::fill_n(sums_, count_ * value_width_, T(0));
-    for (Online<T>& online : online_) online.start(x_.sink == nullptr ? -kInfinity<T> : x_.sink[h_]);
+    for (OnlineSoftmax<T>& online : online_) online.start(x_.sink == nullptr ? -kInfinity<T> : x_.sink[h_]);
     for (Size key = 0; key < x_.keys; key += kKeyTile) attend_to(key);
     finish(out, lse);
   }
@@ -118,8 +117,8 @@ class Chunk {
         multiply_transposed<T>(strips, queries, x_.width, query, transposed_, {scores_, kKeyTile});
       if (x_.score != nullptr) x_.score->forward(tile);
       mask_scores(tile, strips);
-      Online<T>& online = online_[i / kQueryTile];
-      online.take(scores_, queries, strips);
+      OnlineSoftmax<T>& online = online_[i / kQueryTile];
+      online.update(scores_, queries, strips);
       if (x_.drop != nullptr) apply_dropout(x_, tile, scores_);
       T* sums = sums_ + i * value_width_;
       for (Size row = 0; row < queries; ++row) multiply_row(sums + row * value_width_, online.rescale[row]);
@@ -149,7 +148,7 @@ class Chunk {
     T* to = out.at(b_, h_) + first_ * out.row;
     T* lse_to = lse + (b_ * x_.heads + h_) * x_.queries + first_;
     for (Size i = 0; i < count_; ++i) {
-      const Online<T>& online = online_[i / kQueryTile];
+      const OnlineSoftmax<T>& online = online_[i / kQueryTile];
       const T top = online.top[i % kQueryTile], sum = online.sum[i % kQueryTile];
       if (!online.sees[i % kQueryTile]) {  // O may be NaN: 0 times a NaN value
         std::fill_n(to + i * out.row, x_.value_width, T(0));
@@ -167,7 +166,7 @@ class Chunk {
   Size b_, h_, first_, count_, width_, value_width_;
   Scratch<T> memory_;
   T *queries_, *sums_, *scores_, *keys_, *transposed_, *values_;
-  Online<T> online_[kChunkTiles];
+  OnlineSoftmax<T> online_[kChunkTiles];
 };
 
 }  // namespace
