@@ -1,4 +1,4 @@
-// Adam's update: one parallel kernel over the elements of all weights.
+// Adam's and AdamW's step, in parallel over the elements of all weights. The arithmetic is in core/simd/update.cpp.
 #include "optim/adam.hpp"
 
 #include <cmath>

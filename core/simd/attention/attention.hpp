@@ -43,8 +43,8 @@ struct TileMask {
   Size query_tiles = 0, key_tiles = 0, keys = 0;
   const std::int32_t* tiles = nullptr;  ///< (batch, heads, query_tiles, key_tiles): a pattern, kNone or kAll
   const bool* patterns = nullptr;       ///< (patterns, kQueryTile, kKeyTile): true = may attend
-  const Span* strips = nullptr;     ///< (patterns, kStrips): from the strip's first visible key to its last
-  const bool* live_keys = nullptr;  ///< (batch, heads, keys): visible to some query; null: all are
+  const Span* strips = nullptr;     ///< (patterns, kStrips): from the strip's first unmasked key to its last
+  const bool* live_keys = nullptr;  ///< (batch, heads, keys): unmasked for some query; null: all are
 
   /// Returns the index of the first tile, or key, of head h of batch row b; `per_item` is their number per head.
   Size item(Size b, Size h, Size per_item) const {
@@ -77,7 +77,7 @@ class TileScore {
   virtual Size learned() const { return 0; }
 };
 
-/// Rows with stride `row`.
+/// Matrix whose rows are `row` elements apart.
 template <class T>
 struct Tile {
   T* data;

@@ -46,7 +46,7 @@ struct OnlineSoftmax {
       const T before = top[i];
       sees[i] |= reduce_max(peak) != -kInfinity<T>;
       top[i] = reduce_max(max_nan(peak, Lanes<T>(before)));
-      base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // no visible key so far: all weights are 0
+      base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // no unmasked key so far: all weights are 0
       rescale[i] = before - base[i];
     });
     std::fill(rescale + queries, rescale + kQueryTile, T(0));

@@ -29,7 +29,7 @@ struct LinearAttention {
   const T *q = nullptr, *k = nullptr;                // (batch, tokens, d)
   const T* v = nullptr;                              // (batch, tokens, e)
   const T *log_keep = nullptr, *strength = nullptr;  // (batch, tokens): ln α, β
-  // (batch, chunks() + 1, d, e): S before each chunk (the first one is an input), and after the last.
+  // (batch, chunks() + 1, d, e): S before each chunk, and after the last; the first is an input.
   T* states = nullptr;
   T* written = nullptr;  // U (batch, tokens, e); only for the delta rule
 

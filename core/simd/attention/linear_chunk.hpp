@@ -56,8 +56,8 @@ void scaled_rows(T* y, const T* x, const T* factors, Size rows, Size n) {
   for (Size i = 0; i < rows; ++i) scaled_row(y + i * n, x + i * n, factors ? factors[i] : T(1), n);
 }
 
-/// Block size of the triangular solves: the earlier rows enter a block as one product, then its rows are solved one by
-/// one.
+/// Block size of the triangular solves. One product subtracts all earlier rows from a block; then its rows are solved
+/// one by one.
 inline constexpr Size kSolvedRows = 12;
 
 /// x ← (I + A)⁻¹ x for x (rows, width): `minus` (rows, rows) is −A, strictly lower triangular.

@@ -1,8 +1,8 @@
 // Building blocks of tiled attention, forward and backward: tiles copied from strided arrays, products of tiles on the
 // matmul's register tile, and masks.
 //
-// All tiles are dense. Their rows are padded with zeros to whole vectors, so that no product has ragged columns;
-// transposed tiles are packed in whole panels.
+// All tiles are dense. Their rows are padded with zeros to whole vectors, so that no product has ragged columns.
+// Transposed tiles are packed in whole panels of kPanelColumns columns, as in core/simd/matmul/pack.hpp.
 //
 //     keys →                 In a partly masked tile, each strip of 12 queries has its own span of keys, from
 //     ┌──────────┐           the first to the last unmasked key of its queries. Sums over keys cover this
@@ -56,7 +56,7 @@ constexpr Size whole_vectors(Size width) {
 template <class T>
 class Strips {
  public:
-  /// Takes the spans of a pattern; null: all keys.
+  /// Takes the spans of a TileMask's pattern; null: all keys.
   Strips(const Span* strips, Size keys) : keys_(keys) {
     for (Size s = 0; s < kStrips; ++s) spans_[s] = strips == nullptr ? Span{0, keys} : strips[s];
   }
@@ -205,7 +205,7 @@ void write_rows(Tile<const T> tile, Size rows, Size width, T* to, Size to_row) {
   for (Size i = 0; i < rows; ++i) std::copy_n(tile.data + i * tile.row, width, to + i * to_row);
 }
 
-/// Returns the mask of the tile (query_tile, key_tile) of item (b, h): kNone, kAll or a pattern's index.
+/// Returns the mask of a tile in head h of batch row b: kNone, kAll or a pattern's index.
 inline std::int32_t pairs_at(const TileMask* mask, Size b, Size h, Size query_tile, Size key_tile) {
   if (mask == nullptr) return TileMask::kAll;
   const Size item = mask->item(b, h, mask->query_tiles * mask->key_tiles);
