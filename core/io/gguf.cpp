@@ -35,7 +35,7 @@ std::string type_name(const GgufValue& value) {
 template <class T>
 constexpr bool is_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
-/// True if a From in the file may become a To.
+/// True if a stored value of type From can be read as a To.
 template <class To, class From>
 constexpr bool converts = std::is_same_v<To, From> || (is_integer<To> && is_integer<From>) ||
                           (std::is_floating_point_v<To> && std::is_floating_point_v<From>);

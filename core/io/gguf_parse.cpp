@@ -25,15 +25,15 @@ constexpr std::uint64_t kLeastTensor =
 
 std::string quote(std::string_view text) { return fmt::format("\"{}\"", printable(text, 80)); }
 
-/// Least bytes of one T in the file.
+/// Minimum number of bytes of one T in the file.
 template <class T>
 constexpr std::uint64_t least_bytes() {
   if (std::is_same_v<T, std::string>) return 8;
   if (std::is_same_v<T, GgufArray>) return 4 + 8;
-  return sizeof(T);  // a bool too
+  return sizeof(T);  // a bool is one byte, too
 }
 
-/// Reads numbers and strings in turn. `what_` says in messages which part of the file is read.
+/// Reads numbers and strings one after another. For error messages, `what_` names the part of the file that is read.
 class Reader {
  public:
   Reader(std::span<const std::byte> file, std::string where) : file_(file), where_(std::move(where)) {}
@@ -94,7 +94,7 @@ class Reader {
     }
   }
 
-  /// Reads a value that is inside `depth` arrays.
+  /// Reads a value that is nested in `depth` arrays.
   template <class T>
   T one(int depth) {
     if constexpr (std::is_same_v<T, std::string>) {

@@ -1,4 +1,4 @@
-// Writes GGUF files: the header in memory, and the tensors' blocks from where they are.
+// Writes GGUF files. Only the header is built in memory; the blocks of tensors are not copied.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -18,7 +18,7 @@ using namespace detail;
 
 constexpr std::size_t kLongestTensorName = 63;  // ggml has 64 bytes, the last one for a NUL
 
-/// The header, from its first byte on.
+/// Builds the header in memory.
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& path) : path_(printable(path.native(), 500)) {}
@@ -46,7 +46,7 @@ class Writer {
   }
 
  private:
-  /// Appends a value that is inside `depth` arrays. `key` is for messages.
+  /// Appends a value that is nested in `depth` arrays. `key` is for messages.
   template <class T>
   void one(const std::string& key, const T& x, int depth) {
     if constexpr (std::is_same_v<T, std::string>) {
