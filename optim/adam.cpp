@@ -59,13 +59,13 @@ void Adam::update(std::span<const Ready> ready, double rate_factor, double gradi
     numbers.push_back(i);
     chunks.add(one.gradient.count());
   }
-  chunks.run([&](std::size_t job, Size begin, Size end) {
-    Slot& slot = *ready[job].slot;
+  chunks.run([&](std::size_t i, Size begin, Size end) {
+    Slot& slot = *ready[i].slot;
     dispatch(slot.weight.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      simd::adam(slot.weight.mutable_data<T>() + begin, ready[job].gradient.data<T>() + begin,
+      simd::adam(slot.weight.mutable_data<T>() + begin, ready[i].gradient.data<T>() + begin,
                  slot.kept[0].mutable_data<T>() + begin, slot.kept[1].mutable_data<T>() + begin, end - begin,
-                 shared[numbers[job]].step);
+                 shared[numbers[i]].step);
     });
   });
 }

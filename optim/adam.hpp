@@ -21,7 +21,7 @@ struct AdamOptions {
 ///     m ← β₁ m + (1 − β₁) g        m̂ = m / (1 − β₁ᵗ)
 ///     v ← β₂ v + (1 − β₂) g²       v̂ = v / (1 − β₂ᵗ)
 ///     w ← w − η m̂ / (√v̂ + ε)
-/// t counts the steps of each weight separately; a weight that was frozen at first starts with t = 1.
+/// Each weight has its own step count t. So a weight that is unfrozen later starts with t = 1.
 class Adam : public Optimiser {
  public:
   Adam() = default;
@@ -38,7 +38,7 @@ class Adam : public Optimiser {
   std::size_t groups() const { return groups_.size(); }
 
  protected:
-  /// Applies λ to the weights instead of the gradient if `decoupled`: w ← (1 − η λ) w before the step.
+  /// If `decoupled`, λ shrinks the weights, w ← (1 − η λ) w before the step, instead of changing the gradient.
   explicit Adam(bool decoupled) : decoupled_(decoupled) {}
 
  private:

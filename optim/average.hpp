@@ -11,8 +11,8 @@ namespace tapestry {
 
 /// Exponential moving average of weights (Polyak & Juditsky 1992; the exponential form as in Tarvainen & Valpola
 /// 2017): w̄ ← d w̄ + (1 − d) w at each update, where d = min(decay, t / (t + 9)) and t is the number of earlier
-/// updates. The small d of early updates soon forgets the first weights. Averaging removes the noise of the last
-/// steps, so the average usually has a lower loss than the weights of any single step.
+/// updates. d is small at first, so the average soon forgets the initial weights. Averaging removes the noise of the
+/// last steps, so the average usually has a lower loss than the weights of any single step.
 ///
 ///     WeightAverage average(model.state(), 0.99);
 ///     …                                     // after a step, or after every tenth
@@ -27,15 +27,15 @@ class WeightAverage {
   /// is outside [0, 1).
   WeightAverage(State weights, double decay);
 
-  /// Adds the current weights to the average. The first update copies them.
+  /// Updates the average with the current weights. The first update copies them.
   void update();
   /// Number of updates so far.
   Size updates() const { return updates_; }
 
-  /// Averages by the same names, for saving and loading: the tensors are the live ones. They are 0 before the first
-  /// update.
+  /// Returns the averages by the same names, for saving and loading. The tensors share memory with this object. They
+  /// are 0 before the first update.
   State state() const;
-  /// Resumes from averages that were saved after `updates` updates and then written into state().
+  /// Sets the number of updates. Call it after you have copied saved averages into state().
   void resume(Size updates) { updates_ = updates; }
 
   /// Guard that swaps the averages into the model: while it exists, the model's weights are the averages. Its

@@ -34,16 +34,16 @@ detail::ParameterChunks chunks_of(const PoolVector<Gradient>& gradients) {
 }
 
 double norm_of(const PoolVector<Gradient>& gradients, const detail::ParameterChunks& chunks) {
-  PoolVector<double> sums(static_cast<std::size_t>(chunks.stretches()));
-  simd::parallel_for(chunks.stretches(), [&](Size stretch) {
+  PoolVector<double> sums(static_cast<std::size_t>(chunks.count()));
+  simd::parallel_for(chunks.count(), [&](Size chunk) {
     double sum = 0;
-    chunks.walk(stretch, [&](std::size_t job, Size begin, Size end) {
-      dispatch(gradients[job].values.dtype(), [&](auto zero) {
+    chunks.for_each_part(chunk, [&](std::size_t i, Size begin, Size end) {
+      dispatch(gradients[i].values.dtype(), [&](auto zero) {
         using T = decltype(zero);
-        sum += simd::sum_of_squares(gradients[job].values.data<T>() + begin, end - begin);
+        sum += simd::sum_of_squares(gradients[i].values.data<T>() + begin, end - begin);
       });
     });
-    sums[static_cast<std::size_t>(stretch)] = sum;
+    sums[static_cast<std::size_t>(chunk)] = sum;
   });
   double total = 0;
   for (const double sum : sums) total += sum;
@@ -92,10 +92,10 @@ double clip_gradients(const std::vector<Tensor>& leaves, double max_norm, NonFin
     if (shares) one.values = grad.detach();
     if (shares && !alone) one.values = dense_copy(one.values);
   }
-  chunks.run([&](std::size_t job, Size begin, Size end) {
-    dispatch(gradients[job].values.dtype(), [&](auto zero) {
+  chunks.run([&](std::size_t i, Size begin, Size end) {
+    dispatch(gradients[i].values.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      simd::scale(gradients[job].values.mutable_data<T>() + begin, end - begin, factor);
+      simd::scale(gradients[i].values.mutable_data<T>() + begin, end - begin, factor);
     });
   });
   for (Gradient& one : gradients) {

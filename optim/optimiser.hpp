@@ -35,15 +35,15 @@ class Optimiser {
   void clear_gradients() const;
 
   /// Returns the optimiser's state by weight and kind ("encoder.rnn.weight_ih_l0/m"), for resuming a run. The tensors
-  /// are the live ones: writing to them (assign, load_state, TrainingState::restore) changes the optimiser. Throws
-  /// Error if two weights have the same name.
+  /// share memory with the optimiser, so writing to them (assign, TrainingState::restore) changes it. Throws Error if
+  /// two weights have the same name.
   State state();
   /// Copies values into state(). If names are missing or extra, or shapes differ, throws one Error that lists them all
   /// and changes nothing.
   void load_state(const State& state);
 
  protected:
-  /// A weight with its state: up to two tensors of its shape, and its number of steps.
+  /// A weight with its state: up to two tensors of its shape, and its step count.
   struct Slot {
     Tensor weight;
     std::size_t group = 0;
@@ -65,7 +65,8 @@ class Optimiser {
   virtual std::span<const char* const> kept_names(std::size_t group) const = 0;
   /// Returns true if state() includes each weight's number of steps.
   virtual bool counts_steps() const = 0;
-  /// Updates the values of all weights in the list. step() has marked them as written and clears the gradients.
+  /// Updates the values of all weights in the list. step() marks them as written before, and clears the gradients
+  /// after.
   virtual void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) = 0;
   /// Creates the state tensors of a slot where they are missing, as zeros. Throws Error if the weight's type changed.
   void prepare(Slot& slot);

@@ -1,6 +1,6 @@
-// Parallel work over the elements of all weights at once. The weights are laid end to end on one line, which is cut
-// into equal stretches for the threads. Fifty small weights then need one parallel region, and threads share a large
-// one.
+// Parallel work over the elements of all weights at once. The elements of all weights are numbered one after another,
+// and this sequence is cut into chunks of equal size for the threads. So 50 small weights need only one parallel region,
+// and several threads can share one large weight.
 #pragma once
 
 #include <algorithm>
@@ -10,40 +10,41 @@
 
 namespace tapestry::detail {
 
-/// Elements of a stretch: about 10 µs of work when the values come from memory.
-inline constexpr Size kStretch = 16 * 1024;
+/// Elements per chunk: about 10 µs of work if the values come from memory.
+inline constexpr Size kChunk = 16 * 1024;
 
-/// Starts of jobs (one per weight) on the line. Each start is rounded up to a multiple of 64 elements, so that cuts
-/// fall on multiples of the SIMD width.
+/// Chunks of the elements of a list of weights. The first element of each weight gets a multiple of 64 as its number, so
+/// that chunks begin at a multiple of the SIMD width within a weight.
 class ParameterChunks {
  public:
-  /// Appends a job of `count` elements.
+  /// Appends a weight of `count` elements.
   void add(Size count) {
     starts_.push_back(length_);
     counts_.push_back(count);
     length_ += (count + 63) / 64 * 64;
   }
-  /// Number of stretches.
-  Size stretches() const { return simd::chunks_for(length_, kStretch); }
+  /// Number of chunks.
+  Size count() const { return simd::chunks_for(length_, kChunk); }
 
-  /// Calls f(job, begin, end) for each part of a job in one stretch, in order. The range is in elements of the job.
+  /// Calls f(weight, begin, end) for each weight that has elements in the chunk, in order. `weight` is its index in the
+  /// list, and [begin, end) are these elements.
   template <class F>
-  void walk(Size stretch, F f) const {
-    const Size from = stretch * kStretch, to = from + kStretch;
-    auto job =
+  void for_each_part(Size chunk, F f) const {
+    const Size from = chunk * kChunk, to = from + kChunk;
+    auto weight =
         static_cast<std::size_t>(std::upper_bound(starts_.begin(), starts_.end(), from) - starts_.begin()) -
         1;
-    for (; job < starts_.size() && starts_[job] < to; ++job) {
-      const Size begin = std::max(from - starts_[job], Size{0}),
-                 end = std::min(to - starts_[job], counts_[job]);
-      if (begin < end) f(job, begin, end);
+    for (; weight < starts_.size() && starts_[weight] < to; ++weight) {
+      const Size begin = std::max(from - starts_[weight], Size{0}),
+                 end = std::min(to - starts_[weight], counts_[weight]);
+      if (begin < end) f(weight, begin, end);
     }
   }
 
-  /// Calls f(job, begin, end) for all parts of all jobs, on all threads. The cuts depend on the counts alone.
+  /// Calls f(weight, begin, end) for all parts of all weights, on all threads. The chunks depend on the counts alone.
   template <class F>
   void run(const F& f) const {
-    simd::parallel_for(stretches(), [&](Size stretch) { walk(stretch, f); });
+    simd::parallel_for(count(), [&](Size chunk) { for_each_part(chunk, f); });
   }
 
  private:

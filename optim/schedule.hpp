@@ -26,7 +26,7 @@ Schedule cosine_decay(Size steps, double floor = 0);
 /// Linear warm-up, then inverse square root decay: min(t / warm_up_steps, √(warm_up_steps / t)) (after Vaswani et al.
 /// 2017, equation 3, scaled to a peak of 1).
 Schedule inverse_square_root(Size warm_up_steps);
-/// Uses `first` for the first `steps` updates and `second` afterwards, with its t starting at 1.
+/// Uses `first` for the first `steps` updates, then `second`, whose t starts at 1 again.
 Schedule then(Schedule first, Size steps, Schedule second);
 
 }  // namespace tapestry

@@ -32,12 +32,12 @@ void SGD::update(std::span<const Ready> ready, double rate_factor, double gradie
     steps[g].scale = gradient_scale;
   }
   for (const Ready& one : ready) chunks.add(one.gradient.count());
-  chunks.run([&](std::size_t job, Size begin, Size end) {
-    Slot& slot = *ready[job].slot;
+  chunks.run([&](std::size_t i, Size begin, Size end) {
+    Slot& slot = *ready[i].slot;
     dispatch(slot.weight.dtype(), [&](auto zero) {
       using T = decltype(zero);
       T* velocity = groups_[slot.group].momentum != 0 ? slot.kept[0].mutable_data<T>() + begin : nullptr;
-      simd::sgd(slot.weight.mutable_data<T>() + begin, ready[job].gradient.data<T>() + begin, velocity,
+      simd::sgd(slot.weight.mutable_data<T>() + begin, ready[i].gradient.data<T>() + begin, velocity,
                 end - begin, steps[slot.group]);
     });
   });

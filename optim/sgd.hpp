@@ -1,5 +1,5 @@
-// Stochastic gradient descent (Robbins & Monro 1951) with momentum (Polyak 1964) or Nesterov's (Sutskever et
-// al. 2013).
+// Stochastic gradient descent (Robbins & Monro 1951) with momentum (Polyak 1964) or Nesterov momentum (Sutskever et al.
+// 2013).
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ struct SGDOptions {
   double learning_rate = 1e-2;  // η
   double momentum = 0;          // μ
   double weight_decay = 0;      // λ, added to the gradient as λ w
-  bool nesterov = false;        // Nesterov's momentum; needs a momentum above 0
+  bool nesterov = false;        // Nesterov momentum; requires momentum > 0
 };
 
 /// Stochastic gradient descent, with PyTorch's conventions. For a weight w with gradient g and velocity b:

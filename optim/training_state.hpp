@@ -22,25 +22,25 @@
 
 namespace tapestry {
 
-/// Sections of named tensors, and named values. It is saved as a safetensors file with tensors called "section/name",
-/// so other programs can read the weights.
+/// Sections of named tensors, and named values. The file is a safetensors file with tensors called "section/name", so
+/// other programs can read the weights.
 class TrainingState {
  public:
   /// Version of the file layout that save() writes and load() reads.
   static constexpr int kVersion = 1;
 
-  /// Tensors by section and name. A section's name must be nonempty and contain no "/". The tensors may be the live
-  /// ones of a model or optimiser; save() reads their current values.
+  /// Tensors by section and name. A section's name must be nonempty and contain no "/". The tensors may share memory
+  /// with a model or optimiser; save() reads their current values.
   std::map<std::string, State> sections;
 
-  /// Stores a value under a name, as set_number(), set_text() and set_random() do; replaces an earlier one.
+  /// set_whole(), set_number(), set_text() and set_random() store a value under a name and replace an earlier one.
   void set_whole(const std::string& name, std::uint64_t value);
   void set_number(const std::string& name, double value);
   void set_text(const std::string& name, std::string value);
   void set_random(const std::string& name, const RandomState& value);
 
-  /// Returns exactly the value that was set, as number(), text() and random() do. Throws Error with the file's path if
-  /// there is no such value or it cannot be read as this type.
+  /// whole(), number(), text() and random() return exactly the value that was set. They throw Error with the file's
+  /// path if there is no value of this name, or if it cannot be read as this type.
   std::uint64_t whole(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& text(const std::string& name) const;
@@ -54,8 +54,8 @@ class TrainingState {
   /// Reads a file. Throws Error with the path if the file is damaged, is not a training state, or has another version.
   static TrainingState load(const std::filesystem::path& path);
 
-  /// Copies the tensors of all sections into the live ones. If names are missing or unknown, or shapes differ, throws
-  /// one Error that lists them all and writes nothing.
+  /// Copies the tensors of all sections into `living`, tensors of models and optimisers by section and name. If names
+  /// are missing or unknown, or shapes differ, throws one Error that lists them all and writes nothing.
   void restore(const std::map<std::string, State>& living) const;
 
  private:

@@ -37,10 +37,10 @@ void ring(Communicator& ranks, std::span<T> x) {
   };
   // Reduce-scatter: each chunk passes once around the ring and every rank adds its part. At the end rank r has the
   // complete sum of chunk r + 1.
-  std::vector<T> came(x.size() / size + 1);
+  std::vector<T> received(x.size() / size + 1);
   for (std::size_t step = 0; step + 1 < size; ++step) {
     const std::span<T> out = chunk(me + size - step), sum = chunk(me + 2 * size - step - 1);
-    const std::span<T> in = std::span(came).first(sum.size());
+    const std::span<T> in = std::span(received).first(sum.size());
     ranks.exchange<T>(right, out, left, in);
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += in[i];
   }
@@ -60,15 +60,16 @@ void ring_all_reduce(Communicator& ranks, std::span<float> x) { ring(ranks, x); 
 void ring_all_reduce(Communicator& ranks, std::span<double> x) { ring(ranks, x); }
 
 void broadcast(Communicator& ranks, std::span<std::byte> bytes, int root) {
-  // Ranks are numbered from the root. Those below `told` have the data, and each sends it to the rank `told` further.
+  // Ranks are counted from the root. Those below `informed` have the data and send it to the rank `informed` further
+  // on.
   const int size = ranks.size(), me = (ranks.rank() - root + size) % size;
   check_root("broadcast", root, size);
-  for (int told = 1; told < size; told *= 2) {
-    if (me < told && me + told < size) {
-      const int to = (me + told + root) % size;
+  for (int informed = 1; informed < size; informed *= 2) {
+    if (me < informed && me + informed < size) {
+      const int to = (me + informed + root) % size;
       ranks.exchange(to, std::span<const std::byte>(bytes), to, {});
-    } else if (me >= told && me < 2 * told) {
-      const int from = (me - told + root) % size;
+    } else if (me >= informed && me < 2 * informed) {
+      const int from = (me - informed + root) % size;
       ranks.exchange(from, {}, from, bytes);
     }
   }
@@ -111,7 +112,7 @@ std::vector<std::string> gather(Communicator& ranks, std::string_view text, int 
 }
 
 void barrier(Communicator& ranks) {
-  // After round k each rank has heard, directly or not, of the 2^k ranks to its left (Hensgen and others 1988).
+  // After round k each rank has heard, directly or not, of the 2^k ranks to its left (Hensgen et al. 1988).
   const int size = ranks.size(), me = ranks.rank();
   for (int far = 1; far < size; far *= 2) {
     std::byte out{1}, in{};

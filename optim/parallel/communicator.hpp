@@ -33,10 +33,10 @@ class Communicator {
   /// Number of ranks.
   int size() const { return size_; }
 
-  /// Sends `out` to rank `to` and fills `in` with the message from rank `from`, both at once, so that ranks which
-  /// send to each other do not deadlock. The sender's `out` must be as long as `in`. An empty `out` is not sent, and
-  /// an empty `in` is not waited for. Messages between two ranks keep their order. Throws Error if `to` or `from` is
-  /// this rank or not a rank, and RankFailure if the message has not arrived within the communicator's timeout.
+  /// Sends `out` to rank `to` and fills `in` with the message from rank `from`, both at the same time, so that ranks
+  /// that send to each other do not deadlock. The sender's `out` must be as long as `in`. An empty `out` is not sent,
+  /// and an empty `in` is not waited for. Messages between two ranks keep their order. Throws Error if `to` or `from`
+  /// is this rank or not a rank, and RankFailure if the message has not arrived within the communicator's timeout.
   void exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in);
 
   /// Exchanges numbers in the same way.
@@ -46,7 +46,7 @@ class Communicator {
   }
 
   /// Replaces x by the sum over all ranks with the system's own all-reduce, which may add in any order. Returns false
-  /// and leaves x unchanged where there is none. It is meant for comparison with ring_all_reduce().
+  /// and leaves x unchanged if there is none. Use it only for comparison with ring_all_reduce().
   virtual bool native_all_reduce(std::span<float> x);
 
   /// Returns true if this rank may print why the run ends. Under MPI only the first call on each machine returns true.

@@ -45,13 +45,13 @@ struct DataParallelOptions {
   /// Number of parts of a global batch; 0: one for each rank. Each rank processes its parts in turn. With a fixed
   /// number the results, dropout included, are the same for any number of ranks, except for rounding in the sums.
   int parts = 0;
-  GradientSumOptions sum = {};  // of the gradient all-reduce
+  GradientSumOptions sum = {};  // options of the gradient all-reduce
 };
 
 /// Splits a global batch into parts and sums the ranks' gradients.
 class DataParallel {
  public:
-  /// Takes the weights that GradientSum takes. Throws Error if there are fewer parts than ranks.
+  /// `weights` are as in GradientSum. Throws Error if there are fewer parts than ranks.
   DataParallel(Communicator& ranks, std::vector<Tensor> weights, DataParallelOptions options = {});
 
   /// Copies rank 0's tensors to all ranks: weights, or an optimiser's state.
@@ -59,7 +59,7 @@ class DataParallel {
 
   /// Computes the gradient of the global batch's mean loss, the same bits on every rank, stores it in the weights and
   /// returns the mean loss. Calls loss(part) once for each part of this rank, after setting the random state from seed,
-  /// step and part (with one part: set_random(seed, step)). One rank with one part gives the same bits as
+  /// step and part (for part 0: set_random(seed, step)). One rank with one part gives the same bits as
   /// tape.backward(loss). Throws RankFailure.
   double gradients(std::uint64_t seed, std::uint64_t step, const std::function<PartLoss(const Part&)>& loss);
 
@@ -67,7 +67,7 @@ class DataParallel {
   int first_part() const { return parts_ * ranks_.rank() / ranks_.size(); }
   /// Part after the last one of this rank.
   int end_part() const { return parts_ * (ranks_.rank() + 1) / ranks_.size(); }
-  /// The gradient sum, with its timings; null with one part, where there is nothing to add.
+  /// The gradient sum, with its timings; null if there is only one part.
   const GradientSum* sum() const { return sum_ ? &*sum_ : nullptr; }
 
  private:

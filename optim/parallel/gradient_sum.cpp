@@ -39,19 +39,19 @@ template <class T>
 class GradientSum::Work::Of : public GradientSum::Work {
  public:
   Of(Communicator& ranks, std::vector<Tensor> weights, const GradientSumOptions& options)
-      : ranks_(ranks), weights_(std::move(weights)), place_(weights_.size()), overlap_(options.overlap) {
+      : ranks_(ranks), weights_(std::move(weights)), bucket_of_(weights_.size()), overlap_(options.overlap) {
     for (std::size_t w = weights_.size(); w-- > 0;) {
       if (buckets_.empty() || static_cast<Size>(buckets_.back().numbers.size()) >= options.bucket)
         buckets_.emplace_back();
       Bucket& bucket = buckets_.back();
-      place_[w] = {buckets_.size() - 1, bucket.weights.size()};
+      bucket_of_[w] = {buckets_.size() - 1, bucket.weights.size()};
       bucket.weights.push_back(w);
       bucket.begins.push_back(static_cast<Size>(bucket.numbers.size()));
       bucket.numbers.resize(bucket.numbers.size() + static_cast<std::size_t>(weights_[w].count()));
     }
     for (Bucket& bucket : buckets_) bucket.numbers.resize(bucket.numbers.size() + bucket.weights.size() + 1);
     start_over();
-    if (overlap_) talker_ = std::thread([this] { talk(); });
+    if (overlap_) sender_ = std::thread([this] { send_full_buckets(); });
   }
 
   ~Of() override {
@@ -60,14 +60,14 @@ class GradientSum::Work::Of : public GradientSum::Work {
       over_ = true;
     }
     changed_.notify_all();
-    if (talker_.joinable()) talker_.join();
+    if (sender_.joinable()) sender_.join();
   }
 
   void backward(Tape& tape, const Tensor& loss, double share) override {
     for (std::size_t w = 0; w < weights_.size(); ++w)
       if (weights_[w].requires_grad())
         tape.on_gradient(weights_[w], [this, w](const Tensor& gradient) {
-          take(w, &gradient);
+          copy_to_bucket(w, &gradient);
           return Tensor();
         });
     tape.backward(loss, full(loss.shape(), share, loss.dtype()));
@@ -76,7 +76,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
 
   /// Completes the weights that backward did not reach: the gradients that they already have are sent.
   void nothing() override {
-    for (std::size_t w = 0; w < weights_.size(); ++w) take(w, nullptr);
+    for (std::size_t w = 0; w < weights_.size(); ++w) copy_to_bucket(w, nullptr);
   }
 
   double finish(double own_share) override {
@@ -94,11 +94,11 @@ class GradientSum::Work::Of : public GradientSum::Work {
         error_ = std::current_exception();
       }
     waited = now() - begun;
-    talked = std::exchange(talking_, 0);
+    talked = std::exchange(sending_, 0);
     for (const Tensor& weight : weights_) weight.clear_grad();
     if (error_) std::rethrow_exception(error_);
     const double all = total_;
-    for (Bucket& bucket : buckets_) give(bucket, all);
+    for (Bucket& bucket : buckets_) set_gradients(bucket, all);
     start_over();
     return all;
   }
@@ -106,8 +106,8 @@ class GradientSum::Work::Of : public GradientSum::Work {
   Size buckets() const override { return static_cast<Size>(buckets_.size()); }
 
  private:
-  /// Gradients of some weights, concatenated. Two more kinds of numbers follow them: for each weight the number of ranks
-  /// where it has a gradient, and in the last bucket the rank's share of the step.
+  /// Gradients of some weights, concatenated. Two kinds of numbers follow: for each weight, the number of ranks on
+  /// which it has a gradient; and the rank's share of the step (0 except in the last bucket).
   struct Bucket {
     std::vector<std::size_t> weights;
     std::vector<Size> begins;
@@ -120,15 +120,15 @@ class GradientSum::Work::Of : public GradientSum::Work {
   void start_over() {
     const std::lock_guard lock(mutex_);
     for (Bucket& bucket : buckets_) bucket.missing = bucket.weights.size();
-    taken_.assign(weights_.size(), 0);
+    copied_.assign(weights_.size(), 0);
     full_ = sent_ = 0;
     share_known_ = false;
   }
 
   /// Adds the complete gradient of weight w, and the one that the weight had before, into its bucket.
-  void take(std::size_t w, const Tensor* gradient) {
-    if (std::exchange(taken_[w], 1)) return;
-    const auto [b, i] = place_[w];
+  void copy_to_bucket(std::size_t w, const Tensor* gradient) {
+    if (std::exchange(copied_[w], 1)) return;
+    const auto [b, i] = bucket_of_[w];
     Bucket& bucket = buckets_[b];
     T* out = bucket.numbers.data() + bucket.begins[i];
     const Size count = weights_[w].count();
@@ -154,11 +154,11 @@ class GradientSum::Work::Of : public GradientSum::Work {
     bucket.numbers.back() = last ? static_cast<T>(share_) : T{0};
     ring_all_reduce(ranks_, std::span<T>(bucket.numbers));
     if (last) total_ = static_cast<double>(bucket.numbers.back());
-    talking_ += now() - begun;
+    sending_ += now() - begun;
   }
 
-  /// Runs on the thread talker_: sends buckets in order as they become full, and the last one once share_ is known.
-  void talk() {
+  /// Runs on the thread sender_: sends buckets in order as they become full, and the last one once share_ is known.
+  void send_full_buckets() {
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] {
@@ -182,7 +182,7 @@ class GradientSum::Work::Of : public GradientSum::Work {
   }
 
   /// Sets the gradients of a bucket's weights to the sums divided by `all`.
-  void give(Bucket& bucket, double all) {
+  void set_gradients(Bucket& bucket, double all) {
     for (std::size_t i = 0; i < bucket.weights.size(); ++i) {
       const Tensor& weight = weights_[bucket.weights[i]];
       if (!weight.requires_grad() || bucket.present(i) == T{0}) continue;
@@ -196,8 +196,8 @@ class GradientSum::Work::Of : public GradientSum::Work {
 
   Communicator& ranks_;
   std::vector<Tensor> weights_;
-  std::vector<std::pair<std::size_t, std::size_t>> place_;  // of each weight: bucket, index in it
-  std::vector<char> taken_;                                 // 1: take() has handled it in this step
+  std::vector<std::pair<std::size_t, std::size_t>> bucket_of_;  // of each weight: bucket, index in it
+  std::vector<char> copied_;  // 1: copy_to_bucket() has handled it in this step
   std::vector<Bucket> buckets_;
   bool overlap_;
 
@@ -205,9 +205,9 @@ class GradientSum::Work::Of : public GradientSum::Work {
   std::condition_variable changed_;
   std::size_t full_ = 0, sent_ = 0;  // numbers of buckets, counted from the first
   bool share_known_ = false, over_ = false;
-  double share_ = 0, total_ = 0, talking_ = 0;
+  double share_ = 0, total_ = 0, sending_ = 0;
   std::exception_ptr error_;
-  std::thread talker_;
+  std::thread sender_;
 };
 
 GradientSum::GradientSum(Communicator& ranks, std::vector<Tensor> weights, GradientSumOptions options) {

@@ -18,9 +18,9 @@ struct GradientSumOptions {
 };
 
 /// Adds the gradients of the same weights on all ranks. Buckets hold the weights from the last to the first, since
-/// backward reaches the last layer first (Li and others 2020). A bucket is sent when the gradients of all its weights
-/// are complete and all earlier buckets have been sent. This order is the same on every rank, so the sums are the same
-/// bits whenever gradients arrive.
+/// backward reaches the last layer first (Li et al. 2020). A bucket is sent when the gradients of all its weights are
+/// complete and all earlier buckets have been sent. This order is the same on every rank, so the sums have the same
+/// bits no matter when gradients arrive.
 class GradientSum {
  public:
   /// Takes leaves in the same order and of one type on every rank; frozen ones are ignored. Throws Error if there are
@@ -33,7 +33,7 @@ class GradientSum {
   /// Runs tape.backward() on share · loss and sends each bucket as its gradients become complete. It must be this
   /// rank's last backward of the step. Gradients that the weights already have are added.
   void backward(Tape& tape, const Tensor& loss, double share);
-  /// Replaces backward() on a rank whose last part is empty; gradients that the weights already have are sent.
+  /// Replaces backward() on a rank whose last part is empty. Sends the gradients that the weights already have.
   void nothing();
   /// Waits for the sums, then sets every weight's gradient to the sum over all ranks, divided by the sum of all
   /// ranks' `own_share`. Returns that sum of shares. A weight without a gradient on any rank keeps none. Throws

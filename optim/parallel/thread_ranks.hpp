@@ -19,9 +19,9 @@ struct ThreadRanks {
   double latency = 0, per_byte = 0;
 };
 
-/// Runs body(communicator) on `how.ranks` threads, as ranks 0, 1, …, and returns when all have ended. If any throw,
-/// then rethrows the exception that came first in time, since it causes the other ranks' RankFailure. Ranks that wait
-/// for a rank that has ended throw RankFailure. Throws Error if ranks is not from 1 to 64.
+/// Runs body(communicator) on `how.ranks` threads, as ranks 0, 1, …, and returns when all have ended. If ranks throw,
+/// rethrows the exception that was thrown first, since it causes the RankFailure of the others. Ranks that wait for a
+/// rank that has ended throw RankFailure. Throws Error if ranks is not from 1 to 64.
 void run_on_threads(const ThreadRanks& how, const std::function<void(Communicator&)>& body);
 
 }  // namespace tapestry

@@ -1,5 +1,5 @@
 // Optimisers, clipping and averages against loops that one writes from the papers, in f64: at sizes beyond
-// every stretch that the work is cut into, with each option counted, and on several threads.
+// every chunk that the work is cut into, with each option counted, and on several threads.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -23,7 +23,7 @@ namespace {
 
 using List = std::vector<double>;
 
-/// Around the stretches of 16,384, several of them, and many small ones.
+/// Around the chunks of 16,384, several of them, and many small ones.
 const std::vector<Size> kSizes{1, 63, 16'383, 5, 16'385, 0, 21'001, 100'007, 9};
 
 /// Numbers in ±2 that f32 holds exactly, of which none is near 0.

@@ -60,7 +60,7 @@ constexpr int kData = 1, kOver = 2;  // message tags
 constexpr int kEnded = 2;            // exit code of a rank that ends the run
 
 /// Thrown when another rank has already printed why the run is over.
-struct Told {};
+struct AlreadyReported {};
 
 // Variables that the signal handler may read.
 volatile std::sig_atomic_t quiet = 0;    // 1: print nothing
@@ -115,7 +115,7 @@ class MpiRank : public Communicator {
   bool may_speak() override { return first_to_speak(); }
 
   /// Tells all other ranks that the run is over, and gives them 0.3 s to receive the message.
-  void tell() {
+  void announce_end() {
     char nothing = 0;
     for (int other = 0; other < size(); ++other)
       if (other != rank()) {
@@ -151,7 +151,7 @@ class MpiRank : public Communicator {
       MPI_Testall(static_cast<int>(requests.size()), requests.data(), &done, MPI_STATUSES_IGNORE);
       if (done) return;
       MPI_Iprobe(MPI_ANY_SOURCE, kOver, MPI_COMM_WORLD, &over, MPI_STATUS_IGNORE);
-      if (over || stopped) throw Told{};
+      if (over || stopped) throw AlreadyReported{};
       if (!timeout.wait())
         throw RankFailure(
             fmt::format("rank {}: for {:g} s {}: a rank or the network hangs", rank(), timeout_, trouble));
@@ -165,7 +165,7 @@ class MpiRank : public Communicator {
 void end_at_once(int) { _exit(kEnded); }
 
 /// Handles the SIGTERM that mpirun sends to all ranks when one has died. The first rank to get it prints the reason. A
-/// rank that waits for another one leaves with Told, so that it cleans up; any other rank ends 0.5 s later.
+/// rank that waits for another one throws AlreadyReported, so that it cleans up; any other rank ends 0.5 s later.
 void ended_by_mpirun(int) {
   constexpr std::string_view sentence =
       "tapestry: mpirun has ended this run: a rank has died, or you stopped it; run the same command to resume from "
@@ -178,7 +178,7 @@ void ended_by_mpirun(int) {
   ualarm(kMicrosecondsToLeave, 0);
 }
 
-/// Owner of the shared memory of `spoken` and of the SIGTERM handler.
+/// Owns the shared memory of `spoken` and installs the SIGTERM handler.
 class SharedByMachine {
  public:
   SharedByMachine() {
@@ -231,14 +231,14 @@ int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& 
     int code = kEnded;
     try {
       code = body(ranks);
-    } catch (const Told&) {
+    } catch (const AlreadyReported&) {
       end_all(kEnded);
     } catch (const std::exception& error) {
       if (ranks.may_speak()) std::fprintf(stderr, "tapestry: %s\n", error.what());
     }
     if (code != 0) {
       quiet = 1;
-      ranks.tell();
+      ranks.announce_end();
       end_all(code);
     }
   }

@@ -27,10 +27,10 @@ struct MpiRanks {
 };
 
 /// Runs body(communicator) as one of the ranks that mpirun started, or as the only rank without mpirun. Returns body's
-/// exit code, for main. Under mpirun, an exception or a nonzero code ends all ranks: an exception is printed as one
-/// sentence on standard error, and the ranks that wait end at once and print nothing. A rank that dies also ends all
-/// ranks: mpirun tells the others, and one of them prints it (with mpirun -q that is the only output). Without mpirun,
-/// exceptions of body reach the caller. Throws Error if `piece` is out of range.
+/// exit code, for main. Under mpirun, an exception or a nonzero code of one rank ends all ranks: the exception is
+/// printed as one sentence on standard error, and ranks that wait end at once and print nothing. If a rank dies, mpirun
+/// ends the others, and one of them prints why (with mpirun -q, that is the only output). Without mpirun, exceptions of
+/// body reach the caller. Throws Error if `piece` is out of range.
 int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body);
 
 }  // namespace tapestry
