@@ -45,7 +45,7 @@ void ByteLevelBpe::add_token(const std::string& text, std::int32_t type) {
   if (const auto [found, added] = ids_.emplace(text, id); !added)
     fail("[byte level] tokens must differ, '{}' has the ids {} and {}", printable(text), found->second, id);
   const std::optional<std::string> bytes = is_special(kind) ? std::nullopt : bytes_of_text(text);
-  // Reserved tokens such as "[PAD 7]" are not in the alphabet: they are their own text.
+  // Reserved tokens such as "[PAD 7]" contain characters outside the alphabet, so their name is used as their bytes.
   tokens_.push_back({text, bytes.value_or(text), kind});
   if (is_special(kind)) special_[first_byte(text)].push_back(id);
   if (!bytes) return;
@@ -116,7 +116,7 @@ void ByteLevelBpe::append_plain(Ids& ids, std::string_view text) const {
 }
 
 void ByteLevelBpe::append_word(Ids& ids, std::string_view word) const {
-  // Llama 3's tokenizer takes a word that is a token as it is, even if its merges do not make it.
+  // In Llama 3's tokenizer, a word that is a token gets its id even if the merges do not produce it.
   if (pre_ == PreTokenizer::llama3 && word.size() <= longest_) {
     const std::optional<std::int64_t> whole = id(text_of_bytes(word));
     if (whole && !is_special(type(*whole))) return ids.push_back(*whole);

@@ -1,5 +1,5 @@
-// Byte-level BPE, the tokenizer of GPT-2 and of the models after it (Radford et al. 2019; Sennrich, Haddow & Birch
-// 2016): pieces are made of bytes, so that every text has ids.
+// Byte-level BPE, the tokenizer of GPT-2 and of many later models (Radford et al. 2019; Sennrich, Haddow & Birch 2016):
+// tokens are sequences of bytes, so that every text has ids.
 #pragma once
 
 #include <array>
@@ -18,22 +18,22 @@
 
 namespace tapestry {
 
-/// Kinds of tokens, with the numbers that GGUF files have in tokenizer.ggml.token_type.
+/// Kinds of tokens, numbered as in tokenizer.ggml.token_type of GGUF files.
 enum class TokenType : std::int32_t { normal = 1, unknown, control, user_defined, unused, byte };
 
-/// Tokens of a text that ByteLevelBpe::encode() finds by their name, such as "<|im_end|>".
+/// Special tokens that ByteLevelBpe::encode() recognises where a text contains their name, such as "<|im_end|>".
 enum class SpecialTokens {
-  none,          ///< None: their names are split as other text is. Use it for untrusted text.
+  none,          ///< None: their names are encoded as any other text. Use it for untrusted text.
   user_defined,  ///< TokenType::user_defined only.
-  all,           ///< TokenType::control and unknown, too, as the package `tokenizers` does.
+  all,           ///< Also TokenType::control and unknown, as in the package `tokenizers`.
 };
 
 /// Tokens and merges of a byte-level BPE, as GGUF files store them.
 struct ByteLevelVocabulary {
-  /// Tokens in the order of their ids (tokenizer.ggml.tokens): bytes in GPT-2's alphabet, or the name of a special
-  /// token as it is.
+  /// Tokens in the order of their ids (tokenizer.ggml.tokens): bytes in GPT-2's alphabet (byte_alphabet.hpp), or the
+  /// name of a special token.
   std::vector<std::string> tokens;
-  /// Merges, first one first (tokenizer.ggml.merges): two tokens with a space between them.
+  /// Merges in the order of learning (tokenizer.ggml.merges): two tokens with a space between them.
   std::vector<std::string> merges;
   /// Type of each token (tokenizer.ggml.token_type). If it is empty, all tokens are normal.
   std::vector<std::int32_t> types = {};
@@ -48,19 +48,21 @@ struct ByteLevelOptions {
   bool skip_missing_bytes = true;
 };
 
-/// Converts texts to ids and back. A text is split into words by the pre-tokenizer. Each word starts as its
-/// bytes; the earliest merge that applies is used first, leftmost pair first, until none applies.
-/// decode(encode(text)) == text for any bytes, valid UTF-8 or not, if the vocabulary has all bytes.
+/// Converts texts to ids and back. A text is split into words by the pre-tokenizer. Each word starts as a list of
+/// bytes. Then the earliest merge that matches a pair of neighbours is applied, to the leftmost such pair, and so on
+/// until none matches. decode(encode(text)) == text for any bytes, valid UTF-8 or not, if the vocabulary has all bytes.
 class ByteLevelBpe {
  public:
-  /// Throws Error if a token occurs twice, a merge is not two tokens whose concatenation is a token, a merge occurs
-  /// twice or would make a control token, the types do not fit, or the pre-tokenizer is unknown.
+  /// Throws Error if a token is empty or occurs twice; if a merge occurs twice, or if its two parts and their
+  /// concatenation are not three tokens other than control and unknown tokens; if `types` is neither empty nor one
+  /// number from 1 to 6 for each token; or if the pre-tokenizer is unknown.
   explicit ByteLevelBpe(const ByteLevelVocabulary& vocabulary, const ByteLevelOptions& options = {});
 
-  /// Returns the ids of a text; special tokens of the chosen kind are found leftmost first, longest first. Takes
-  /// O(n log n) time, even for one word. Throws Error for a byte without a token if the options do not skip it.
+  /// Returns the ids of a text. If several special tokens of the chosen kind match, the leftmost is used, and of those
+  /// the longest. Takes O(n log n) time, even for one word. Throws Error for a byte without a token if the options do
+  /// not skip it.
   Ids encode(std::string_view text, SpecialTokens special = SpecialTokens::all) const;
-  /// Returns the bytes of ids, which need not be UTF-8 (see Utf8Stream). Leaves out control and unknown tokens if
+  /// Returns the bytes of the tokens, which need not be UTF-8 (see Utf8Stream). Omits control and unknown tokens if
   /// `skip_special_tokens` is true. Throws Error for an id out of range.
   std::string decode(std::span<const std::int64_t> ids, bool skip_special_tokens = false) const;
 
@@ -76,7 +78,7 @@ class ByteLevelBpe {
   std::optional<std::int64_t> id(std::string_view token) const;
   /// Returns true if the vocabulary has a token for this byte.
   bool has_byte(unsigned char byte) const { return byte_ids_[byte] >= 0; }
-  /// Pre-tokenizer of the vocabulary.
+  /// Returns the pre-tokenizer of the vocabulary.
   PreTokenizer pre_tokenizer() const { return pre_; }
 
  private:

@@ -64,7 +64,7 @@ bool BytePairs::add(std::string_view left, std::string_view right) {
   if (!known(left) || !known(right)) return false;
   if (has_marker(marked_ == MarkedPiece::last ? left : right)) return false;
   const std::string merged = std::string(left) + std::string(right);
-  // The letters of a merged piece must not spell the marker, or join() would take them for it.
+  // The letters of a merged piece must not spell the marker, because join() would mistake them for it.
   const std::size_t inside = has_marker(marked_ == MarkedPiece::last ? right : left) ? marker_.size() : 0;
   const std::string_view letters = marked_ == MarkedPiece::last
                                        ? std::string_view(merged).substr(0, merged.size() - inside)

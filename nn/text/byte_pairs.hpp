@@ -14,8 +14,8 @@
 
 namespace tapestry {
 
-/// Piece of a word that carries the marker, from which join() finds the words again: the last one ("low",
-/// "er</w>") or the first one ("▁low", "er").
+/// Piece that carries the marker, by which join() finds the ends of words: the last piece of each word
+/// ("low", "er</w>") or the first ("▁low", "er").
 enum class MarkedPiece { last, first };
 
 /// Options of BytePairs::learn().
@@ -29,9 +29,9 @@ struct BytePairOptions {
   std::string marker = "</w>";
 };
 
-/// A byte-pair tokenizer: a list of merges of two pieces into one, in the order of learning. A word starts as
-/// its characters, with the last or first one marked. The earliest-learned merge that applies is used first,
-/// leftmost pair first, until none applies. A Vocabulary of the pieces maps them to ids.
+/// A byte-pair tokenizer: a list of merges of two pieces into one, in the order of learning. A word starts as a list of
+/// characters, with the last or first one marked. Then the earliest merge that matches a pair of neighbours is applied,
+/// to the leftmost such pair, and so on until none matches. A Vocabulary of the pieces maps them to ids.
 class BytePairs {
  public:
   /// Learns merges: counts the pairs within words, merges the most frequent pair, and repeats. Ties go to the
@@ -87,7 +87,7 @@ class BytePairs {
   std::vector<Merge> merges_;
   std::vector<std::string> pieces_;  // all pieces of merges, by number
   std::unordered_map<std::string, std::int64_t> numbers_;
-  MergeRules rules_;  // of the numbers of pieces
+  MergeRules rules_;  // merges of piece numbers
 };
 
 /// Splits a word into characters, one piece each, with the last or first one marked. Throws Error if the word

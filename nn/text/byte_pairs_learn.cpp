@@ -38,7 +38,7 @@ class BytePairLearner {
       const auto [left, right] = most_frequent(at_least);
       if (left < 0) return;
       const std::string left_text = piece(left), right_text = piece(right);
-      // A pair can reappear if one of its pieces is made in a second way; its merge is then already known.
+      // A pair can reappear if another merge also produces one of its pieces. Its merge is then already known.
       if (!result_.knows(left, right) && !result_.add(left_text, right_text))
         fail("[byte pairs] '{}' and '{}' cannot be merged", printable(left_text), printable(right_text));
       merge(left, right, result_.number_of(left_text + right_text));

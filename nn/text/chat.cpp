@@ -1,4 +1,4 @@
-// Chat templates: recognising a format, rendering, and the ids of what is rendered.
+// Chat templates: recognising a format, rendering, and encoding the result.
 #include "nn/text/chat.hpp"
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = ChatPiece::Kind;
 
-/// Start of Llama 3.1's system message. Its template takes this day if the caller names no other.
+/// Start of Llama 3.1's system message, with the date that its template uses by default.
 constexpr std::string_view kDates = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n";
 
 bool contains(std::string_view text, std::string_view part) { return text.find(part) != text.npos; }
@@ -39,8 +39,8 @@ std::string_view stripped(std::string_view text) {
   return first < last ? text.substr(first, last - first) : std::string_view();
 }
 
-/// Returns the string literal of a Jinja template that has `at` inside and starts at or before it with `quote`, from
-/// `at` to its end, with its escapes resolved.
+/// Returns the rest, from `at` on, of a string literal in a Jinja template that is delimited by `quote`. Resolves
+/// escapes.
 std::string literal_from(std::string_view jinja, std::size_t at, char quote) {
   std::string text;
   for (; at < jinja.size() && jinja[at] != quote; ++at) {
@@ -69,7 +69,7 @@ bool find_default_system(std::string_view jinja, std::string& system) {
   return false;
 }
 
-/// Returns true if the user's messages end in the eos token. Other formats with the mark <|user|> end them otherwise.
+/// Returns true if the user's messages end in the eos token. In other formats with <|user|>, they end differently.
 bool is_zephyr(std::string_view jinja) {
   const std::size_t at = jinja.find("<|user|>");
   if (at == jinja.npos) return false;
@@ -131,7 +131,7 @@ class ChatTemplate::Writer {
 
 ChatTemplate ChatTemplate::recognise(std::string_view jinja, std::string_view bos, std::string_view eos) {
   ChatTemplate result;
-  // Templates that look alike and are not: they leave out earlier thoughts, or have a further token (Phi-4).
+  // Similar templates that are not supported: they omit earlier reasoning, or have an additional token (Phi-4).
   const bool differs =
       contains(jinja, "think>") || contains(jinja, "reasoning") || contains(jinja, "<|im_sep|>");
   result.strips_ = contains(jinja, "|trim") || contains(jinja, "| trim") || contains(jinja, ".strip()");
@@ -201,7 +201,7 @@ std::string chat_text(const std::vector<ChatPiece>& pieces) {
 
 Ids chat_ids(const ByteLevelBpe& tokenizer, const std::vector<ChatPiece>& pieces) {
   Ids ids;
-  std::string plain;  // text since the last special token: words may cross the borders of pieces
+  std::string plain;  // text since the last special token, since a token may span two pieces
   const auto flush = [&] {
     const Ids more = tokenizer.encode(plain, SpecialTokens::none);
     ids.insert(ids.end(), more.begin(), more.end());

@@ -21,7 +21,7 @@ struct ChatPiece {
   enum class Kind {
     special,  ///< The name of a special token.
     mark,     ///< The mark of a role, which is a special token in some vocabularies and plain text in others.
-    plain,    ///< Text without special tokens: contents, and what the format adds to them.
+    plain,    ///< Text without special tokens: contents, roles and line breaks.
   };
   std::string text;                                   ///< The text, or the name of the token.
   Kind kind;                                          ///< The kind of this piece.
@@ -46,13 +46,13 @@ class ChatTemplate {
   /// Zephyr's format has no eos token.
   static ChatTemplate recognise(std::string_view jinja, std::string_view bos, std::string_view eos);
 
-  /// Returns the conversation as pieces, no two plain ones in a row. If `ask` is true, the start of the
-  /// assistant's next message is appended. If the first message is not a system message, the template's default
-  /// one is inserted, if there is one. Throws Error if there is no message, for an unknown role, and for a
-  /// system message that is not first.
+  /// Returns the conversation as pieces; neighbouring plain pieces are joined. If `ask` is true, the start of the
+  /// assistant's next message is appended. If the first message is not a system message, the template's default one is
+  /// inserted, if there is one. Throws Error if there is no message, for an unknown role, and for a system message that
+  /// is not first.
   std::vector<ChatPiece> render(const std::vector<ChatMessage>& messages, bool ask = true) const;
-  /// Returns the pieces that follow an answer and its end(): the user's next message and the start of the next
-  /// answer. Use it with a cache that holds the conversation so far.
+  /// Returns the pieces that follow an answer and its end(): the user's next message and the start of the next answer.
+  /// Use it if the conversation so far is in a cache.
   std::vector<ChatPiece> render_next(std::string_view user_message) const;
 
   /// Returns the name of the token that ends an answer.
@@ -73,10 +73,10 @@ class ChatTemplate {
   std::string end_;             // token after each message
   std::string default_system_;  // of ChatML
   bool has_default_system_ = false;
-  bool strips_ = false;  // contents lose white space at both ends
+  bool strips_ = false;  // true: contents lose white space at both ends
 };
 
-/// Returns the texts of all pieces, joined: for a look at a conversation, not for encoding it.
+/// Returns the texts of all pieces, joined, to display a conversation. To encode it, use chat_ids().
 std::string chat_text(const std::vector<ChatPiece>& pieces);
 
 /// Returns the ids of a rendered conversation. Special pieces become their tokens, and plain ones are encoded with

@@ -71,7 +71,7 @@ class Matcher {
     if (!is(at, U'\'')) return at;
     const auto has = [&](std::size_t i, char32_t small) {
       if (is(i, small)) return true;
-      // U+017F, the long s, is a lower-case s without regard to case.
+      // Without regard to case, U+017F (the long s) equals s.
       return ignore_case && (is(i, small - U'a' + U'A') || (small == U's' && is(i, char32_t{0x17F})));
     };
     for (const char32_t one : {U's', U't', U'm', U'd'})

@@ -1,4 +1,4 @@
-// Bytes that arrive in parts, as whole UTF-8 characters.
+// Turns bytes that arrive in parts into whole UTF-8 characters.
 #include "nn/text/utf8_stream.hpp"
 
 #include <algorithm>
