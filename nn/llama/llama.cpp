@@ -49,8 +49,8 @@ void rotate(Tensor& x, Size head_width, const Tensor& turns) {
 }
 
 /// Returns the attention weights of the last query: (1, groups, heads per group, T, width) and keys
-/// (1, groups, 1, keys, width) → (1, groups, heads per group, keys). For one query, three plain ops are five times as fast as attend(),
-/// which copies the keys for each head.
+/// (1, groups, 1, keys, width) → (1, groups, heads per group, keys). For one query, three plain ops are five times as
+/// fast as attend(), which copies the keys for each head.
 Tensor weights_of_last(const Tensor& queries, const Tensor& keys) {
   const double scale = 1 / std::sqrt(static_cast<double>(queries.size(-1)));
   const Tensor query = select(queries, -2, queries.size(-2) - 1);

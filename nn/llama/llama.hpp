@@ -5,7 +5,7 @@
 //     x ← x + W_down (silu(W_gate n) ⊙ W_up n)                      n = RMSNorm(x)
 //
 // and the logits are W_out · RMSNorm(x), where W_out is the embedding if the file has no output matrix. Rotary
-// positions turn adjacent pairs of components, as llama.cpp stores them.
+// positions rotate adjacent pairs of components, as in llama.cpp.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ namespace tapestry {
 
 /// Options of Llama.
 struct LlamaOptions {
-  /// Initial room of a cache in tokens; the room doubles when it is full.
+  /// Initial capacity of a cache in tokens; it doubles when the cache is full.
   Size capacity = 256;
   /// Arithmetic of all products with weights. f32 multiplies the dequantised weights, for comparisons.
   QuantisedArithmetic arithmetic = QuantisedArithmetic::int8;
-  /// Largest number of tokens that the model reads at a time. Longer prompts are read in parts, so that the memory
-  /// of a prompt stays small. The parts do not change the results beyond rounding.
+  /// Largest number of tokens that the model reads in one pass. Longer prompts take several passes, which bounds the
+  /// memory for activations. The number of passes changes the results only by rounding.
   Size chunk = 256;
 };
 
@@ -36,7 +36,7 @@ class LlamaCache {
  public:
   /// Number of tokens of the text so far.
   Size length() const { return length_; }
-  /// Forgets the tokens after the first `length`. Throws Error for a negative length and for one above length().
+  /// Removes the tokens after the first `length`. Throws Error for a negative length and for one above length().
   void truncate(Size length);
   /// Bytes of keys and values of the tokens so far.
   Size bytes() const;
@@ -49,15 +49,15 @@ class LlamaCache {
   Size length_ = 0;
 };
 
-/// Intermediate results of the last token of a call, one for each block, for pictures.
+/// Intermediate results of the last token of a call, one for each block, for plots.
 struct LlamaTrace {
   std::vector<Tensor>
       states;  ///< (width): state x after the block; Llama::logits_of() reads it (the logit lens).
   std::vector<Tensor> weights;  ///< (heads, keys): attention weights of the token.
 };
 
-/// A language model of the llama architecture. It has no parameters: the weights stay in the file's mapping, in their
-/// blocks. Calls are independent, so that one model serves any number of texts and threads.
+/// A language model of the llama architecture. It has no parameters: the weights stay quantised in the mapped file.
+/// Calls are independent, so one model can serve any number of texts and threads.
 class Llama {
  public:
   /// Sizes of a model.
@@ -81,18 +81,19 @@ class Llama {
 
   /// Returns the sizes.
   const Sizes& sizes() const { return sizes_; }
-  /// Bytes of all weights in their blocks.
+  /// Bytes of all weights, as stored.
   Size weight_bytes() const;
 
   /// Returns the cache of an empty text.
   LlamaCache cache() const;
-  /// Appends tokens to the text of `cache` and returns the logits of the token after each: ids (T) → (T, vocabulary)
-  /// in f32, or (1, vocabulary), of the last one alone, if `last_only` is true. Fills `trace` if it is given. Throws
-  /// Error for no ids, ids outside the vocabulary, a text beyond the context, and the cache of another model; the
-  /// cache is then unchanged. The result does not depend on the number of threads.
+  /// Appends ids (T) to the text of `cache`, and returns for each of them the logits of the next token, (T, vocabulary)
+  /// in f32. If `last_only` is true, returns only those after the last token, (1, vocabulary). Fills `trace` if it is
+  /// given. Throws Error for no ids, ids outside the vocabulary, a text beyond the context, and the cache of another
+  /// model; the cache is then unchanged. The result does not depend on the number of threads.
   Tensor operator()(const std::vector<std::int64_t>& ids, LlamaCache& cache, bool last_only = false,
                     LlamaTrace* trace = nullptr) const;
-  /// Returns the logits of states (…, width) → (…, vocabulary): the last norm and the output matrix.
+  /// Applies the last norm and the output matrix: states (…, width) in f32 → logits (…, vocabulary). Throws Error for
+  /// another width or type.
   Tensor logits_of(const Tensor& states) const;
 
  private:
@@ -115,11 +116,11 @@ class Llama {
   std::vector<Block> blocks_;
 };
 
-/// Returns the tokenizer of a file (tokenizer.ggml.*). Throws Error if the file's is not byte-level BPE ("gpt2"), and
-/// as ByteLevelBpe does.
+/// Returns the tokenizer of a file (tokenizer.ggml.*). Throws Error if it is not byte-level BPE ("gpt2"), and in the
+/// cases of ByteLevelBpe's constructor.
 ByteLevelBpe tokenizer_of(const Gguf& file);
-/// Returns the chat template of a file (tokenizer.chat_template). Throws Error if there is none, and as
-/// ChatTemplate::recognise() does.
+/// Returns the chat template of a file (tokenizer.chat_template). Throws Error if there is none, and in the cases of
+/// ChatTemplate::recognise().
 ChatTemplate chat_template_of(const Gguf& file);
 
 }  // namespace tapestry

@@ -15,7 +15,7 @@
 namespace tapestry {
 namespace {
 
-/// Reads the tensors of a file and remembers which ones.
+/// Reads tensors of a file and remembers which ones it has read.
 class Tensors {
  public:
   explicit Tensors(const Gguf& file) : file_(file) {}
@@ -32,7 +32,7 @@ class Tensors {
     const GgufTensor& tensor = take(name, {size});
     return reshape(dequantise({1, size, tensor.type, tensor.bytes, tensor.owner}), {size});
   }
-  /// Throws Error if the file has a tensor that nothing has read.
+  /// Throws Error if the file has a tensor that was not read.
   void refuse_others() const {
     const auto check = [this](const auto& all) {
       for (const auto& one : all)
@@ -117,7 +117,7 @@ std::vector<double> frequencies_of(const Gguf& file, const Llama::Sizes& sizes, 
     fail(
         "[llama] '{}': \"llama.rope.dimension_count\" must be even and from 2 to the head's width {}, got {}",
         file.where, sizes.head_width, options.width);
-  // Old files have only the factor, of linear scaling.
+  // Old files have only a factor (llama.rope.scale_linear), which means linear scaling.
   const bool old = file.has("llama.rope.scale_linear");
   const auto kind = file.get<std::string>("llama.rope.scaling.type", old ? "linear" : "none");
   if (kind == "linear") {
