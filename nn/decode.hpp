@@ -33,7 +33,7 @@ class AutoregressiveModel {
 
 /// Options of greedy() and beam_search().
 struct SearchOptions {
-  /// Id of the first input word, for every row; or, if `first` is not empty, one id for each row.
+  /// Id of the first input word of every row. If `first` is not empty, it has one id for each row instead.
   std::int64_t begin = 0;
   std::vector<std::int64_t> first = {};
   /// Id of the word that ends a sentence; −1 if there is none.
@@ -53,7 +53,7 @@ struct Decoded {
   std::vector<std::int64_t> ids;
   /// Log-probability of the words and of the end.
   double log_probability = 0;
-  /// log_probability normalised by length, as in SearchOptions.
+  /// log_probability, normalised by length in a search (SearchOptions::length_power).
   double score = 0;
   /// False if max_length cut the sentence off.
   bool ended = false;
@@ -65,10 +65,11 @@ struct Decoded {
 /// Throws if a tape is active, an option is out of range, or the logits are NaN.
 std::vector<Decoded> greedy(AutoregressiveModel& model, const SearchOptions& options);
 
-/// Beam search: keeps the `beam` likeliest hypotheses of each sentence at every step and returns the one with
-/// the best score for each row. The search of a sentence stops when no unfinished hypothesis can still beat
-/// the best finished one. Once `beam` have finished, an unfinished one must beat it at its current length.
-/// A beam of 1 gives the same result as greedy(). Throws in the same cases as greedy().
+/// Beam search: keeps the `beam` likeliest hypotheses of each sentence at every step and returns the one with the best
+/// score for each row. The search of a sentence stops when no unfinished hypothesis can beat the best finished one.
+/// Until `beam` hypotheses have finished, unfinished ones are scored with the length normalisation of max_length, which
+/// favours them most; after that, with that of their current length. A beam of 1 gives the same result as greedy().
+/// Throws in the same cases as greedy().
 std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions& options);
 
 namespace detail {

@@ -11,8 +11,8 @@
 
 namespace tapestry {
 
-/// Arguments of an initialiser. The values are row-major and always f64, so that f32 and f64 models start
-/// from the same numbers. Each parameter has a separate stream of random numbers.
+/// Argument of an initialiser, which fills `values` in row-major order. They are always f64, so that f32 and f64 models
+/// start from the same numbers. Each parameter has a separate stream of random numbers.
 class FirstValues {
  public:
   FirstValues(std::span<double> values_in, const Dims& shape_in, const Stream& stream_in)

@@ -6,13 +6,13 @@
 
 namespace tapestry {
 
-/// Option of a layer: with or without a learned bias vector.
+/// Option of a layer: without or with a learned bias vector.
 enum class Bias { no, yes };
 
 /// Maps x (…, in) to x Wᵀ + b (…, out). The shapes of weight (out, in) and bias (out) are PyTorch's.
 class Linear : public Module {
  public:
-  /// The initialisers are those of the weight and of the bias.
+  /// `initialiser` sets the first values of the weight, and `first_bias` those of the bias.
   Linear(Parent parent, Size in, Size out, Bias with_bias = Bias::yes, Initialiser initialiser = xavier,
          Initialiser first_bias = zeros)
       : Module(std::move(parent)),

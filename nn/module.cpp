@@ -168,8 +168,8 @@ std::vector<Module::Cell> Module::cells() const {
   return cells;
 }
 
-/// Returns one cell for each leaf, in order of first appearance. Of tied parameters it keeps the one that
-/// names the leaf, if that one is below this module.
+/// Returns one cell for each leaf, in order of first appearance. Of tied parameters, it keeps the one that named the
+/// leaf, if this module contains it.
 std::vector<Module::Cell> Module::distinct_cells() const {
   std::vector<Cell> distinct;
   std::map<const detail::TensorImpl*, std::size_t> place;

@@ -37,12 +37,12 @@ namespace detail {
 class Cloning;
 }
 
-/// The place of a module in a model: its parent and its name, written {*this, "name"}. A module made with Parent{} is
-/// the root of a model. With a parent and an empty name, the module adds no prefix to the names of its children.
+/// Parent and name of a module, written {*this, "name"}. A module made with Parent{} is the root of a model. With a
+/// parent and an empty name, the module adds no prefix to the names of its children.
 struct Parent {
   Parent() = default;
-  /// `Owner` is the class of the parent. The parent's memory has the size of this class. So the parent can find modules
-  /// within its own memory that were made without a Parent.
+  /// Also records sizeof(Owner) in the parent, so that it can find members in its memory that were made without a
+  /// Parent.
   template <std::derived_from<Module> Owner>
   Parent(Owner& parent_in, std::string name_in);
   /// Fails to compile, because the class of the parent does not derive from Module.
@@ -149,8 +149,8 @@ class Module {
   std::vector<Child> children_;
   bool training_ = true;
   bool is_root_ = false;  // listed in the registry of modules without a Parent
-  // Bytes from `this` to the end of the complete object. Its registered members report this number; before the first
-  // one, it is 0.
+  // Bytes from `this` to the end of the complete object, as its members report it when they register; 0 before the
+  // first one.
   std::ptrdiff_t extent_ = 0;
 };
 
@@ -216,8 +216,8 @@ class Parameter : public Tensor {
 
 namespace detail {
 
-/// Tells a module the size of its class, so that initialise() finds members that were made without a Parent even if no
-/// member has one. List and ModulePtr call it.
+/// Records the size of a module's class, as Parent's constructor does. So initialise() finds members without a Parent
+/// even in a module in which no member has one. List and ModulePtr call it.
 template <std::derived_from<Module> M>
 void tell_size(M& module) {
   static_cast<void>(Parent(module, ""));
@@ -283,8 +283,8 @@ class Cloning {
   static Cloning& active(const std::string& what);
   [[noreturn]] static void refuse_type(const Module& model);
 
-  /// Sorts the children of the copy into the order of the original. The two may differ: members are copied in
-  /// the order of declaration, but constructors may register them in another order.
+  /// Sorts the children of the copy into the order of the original. The orders can differ: members are copied in the
+  /// order of declaration, but a constructor may have registered them in another order.
   void order(const Module& model, Module& copy) const;
 
   std::optional<DType> dtype;
@@ -297,8 +297,9 @@ class Cloning {
 
 /// Returns a copy of a model with the same values, converted to `dtype` if one is given. Use it for gradient checks in
 /// f64, or to keep an average of the weights. Tied parameters stay tied, and frozen ones stay frozen. Children keep
-/// their order. Gradients are not copied. Plain members are copied as they are, so a module that stores a pointer or
-/// reference to another part of the model cannot be cloned safely. Throws if M is not the concrete type of the model.
+/// their order. Gradients are not copied. Other members are copied by their copy constructors, so a module that stores
+/// a pointer or reference to another part of the model cannot be cloned safely. Throws if M is not the concrete type of
+/// the model.
 template <class M>
 std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {
   if (typeid(model) != typeid(M)) detail::Cloning::refuse_type(model);

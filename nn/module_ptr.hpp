@@ -12,8 +12,8 @@
 
 namespace tapestry {
 
-/// Owns a module of a class derived from M, a Module, or nothing. The constructor records how to copy that class, so
-/// the class itself needs no clone method.
+/// Owns a module of a class derived from M, or nothing. M derives from Module. The constructor records how to copy that
+/// class, so the class needs no clone method.
 template <class M>
 class ModulePtr {
  public:
@@ -27,7 +27,7 @@ class ModulePtr {
     };
     if (module_) detail::tell_size(static_cast<D&>(*module_));
   }
-  /// Copies the module. Throws outside clone(), as for any module.
+  /// Copies the module. Throws outside clone(), as the copy constructor of Module does.
   ModulePtr(const ModulePtr& other)
       : module_(other.module_ ? other.copy_(*other.module_) : nullptr), copy_(other.copy_) {}
   ModulePtr(ModulePtr&&) noexcept = default;

@@ -30,8 +30,7 @@ class LayerNorm : public Module {
   double epsilon_;
 };
 
-/// Layer normalisation without the mean, over the last axis, of size `width` (Zhang & Sennrich 2019,
-/// equation 4):
+/// Root mean square normalisation over the last axis, of size `width` (Zhang & Sennrich 2019, equation 4):
 ///     y = x / √(mean x² + ε) ⊙ weight
 /// Throws if the last axis has another size.
 class RMSNorm : public Module {

@@ -10,7 +10,7 @@ namespace tapestry {
 /// parameters. Calling it throws Error if a tape would record x.
 class QuantisedLinear {
  public:
-  /// Takes the weight (out, in) and optionally a bias (out) in f32. Throws Error if their sizes differ.
+  /// Takes the weight (out, in) and optionally a bias (out) in f32. Throws Error if the bias has another size or type.
   explicit QuantisedLinear(QuantisedMatrix weight, Tensor bias = {}, CallSite at = {});
 
   Tensor operator()(const Tensor& x, CallSite at = {}) const;
@@ -22,8 +22,8 @@ class QuantisedLinear {
   QuantisedArithmetic arithmetic = QuantisedArithmetic::int8;
 };
 
-/// Returns a layer with the weight of `layer` in blocks and a copy of its bias. Throws Error if the weight is
-/// not in f32 and as quantise() of a matrix does.
+/// Returns a layer with the quantised weight and a copy of the bias of `layer`. Throws Error if the weight is not in
+/// f32, and in the cases of quantise() for a matrix.
 QuantisedLinear quantise(const Linear& layer, BlockType type, CallSite at = {});
 
 }  // namespace tapestry

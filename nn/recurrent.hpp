@@ -32,16 +32,15 @@ struct RecurrentState {
 };
 
 /// A recurrent layer that runs one step at a time. The weights have PyTorch's layout, (gates · H, in) and
-/// (gates · H, H), with the gates in the order reset, update, new (GRU) or input, forget, cell, output
-/// (LSTM). Weights and biases start uniform on ±1/√H.
+/// (gates · H, H), with the gates in the order reset, update, new (GRU) or input, forget, cell, output (LSTM). Initial
+/// weights and biases are uniform on ±1/√H.
 class RecurrentCell : public Module {
  public:
   RecurrentCell(Parent parent, CellKind kind, Size in, Size hidden);
 
   /// Returns the state after one step on x (B, in). An empty `state` means zeros.
   RecurrentState operator()(const Tensor& x, const RecurrentState& state = {}, CallSite at = {}) const;
-  /// Returns the same from gates = W_ih x + b_ih (B, gates · H), for callers that compute the gates of many
-  /// steps at once.
+  /// Same, from gates = W_ih x + b_ih (B, gates · H), for callers that compute the gates of many steps at once.
   RecurrentState from_gates(const Tensor& gates, const RecurrentState& state, CallSite at = {}) const;
   /// Runs all steps of a sequence of gates (B, T, gates · H) and returns the hidden states (B, T, H).
   Tensor states_from_gates(const Tensor& gates, const RecurrentState& initial = {}, CallSite at = {}) const;
@@ -91,8 +90,8 @@ struct RecurrentOptions {
 struct RecurrentOutput {
   /// Hidden states of the last layer, (B, T, directions · H); 0 after the length of each row.
   Tensor states;
-  /// State after the last valid step of each row, for every layer and direction: layer by layer, forward
-  /// before backward.
+  /// Final states (B, H), layer by layer, forward before backward. The forward one of a row is that of its last valid
+  /// step, the backward one that of its first.
   PoolVector<RecurrentState> final;
 };
 

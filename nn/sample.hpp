@@ -30,8 +30,7 @@ struct SamplingOptions {
 };
 
 /// Draws one sentence for each row, all rows in one batch. log_probability and score are both the model's
-/// log-probability, before temperature, top-k and top-p. Throws in the same cases
-/// as greedy().
+/// log-probability, before temperature, top-k and top-p. Throws in the same cases as greedy().
 std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& options);
 
 namespace detail {

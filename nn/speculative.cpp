@@ -19,7 +19,7 @@ Size size_of(const WordIds& words) { return static_cast<Size>(words.size()); }
 
 /// log P of the next word after each word of a pass.
 std::vector<Probabilities> log_probabilities(const Tensor& logits) {
-  // The same op as in greedy(), so that the two round alike.
+  // The same op as in greedy(), so that both have the same rounding errors.
   const Tensor values = log_softmax(logits, -1);
   std::vector<Probabilities> rows;
   for (Size row = 0; row < values.size(0); ++row) {
@@ -51,8 +51,8 @@ std::int64_t draw(const Probabilities& p, double uniform) {
   return static_cast<std::int64_t>(last);
 }
 
-/// Accepts `word` with probability min(1, p / q). Otherwise replaces p by the normalised residual max(0, p − q).
-/// An empty q means that the word was chosen without chance: q is 1 at the word and 0 elsewhere.
+/// Accepts `word` with probability min(1, p / q). Otherwise replaces p by the normalised residual max(0, p − q). An
+/// empty q means that the word was not drawn at random: q is 1 at the word and 0 elsewhere.
 bool accept(Probabilities& p, const Probabilities& q, std::int64_t word, double uniform) {
   if (!q.empty() && q.size() != p.size())
     fail("[speculate] the draft must have the target's vocabulary, got {} and {} words", q.size(), p.size());
@@ -67,7 +67,7 @@ bool accept(Probabilities& p, const Probabilities& q, std::int64_t word, double 
   else
     for (std::size_t id = 0; id < p.size(); ++id) residual[id] = std::max(0.0, p[id] - q[id]);
   const double total = std::accumulate(residual.begin(), residual.end(), 0.0);
-  // Rounding alone can leave nothing, where p and q are equal; p is then the distribution.
+  // If p and q are equal, rounding can make the residual 0. Then p is the distribution to draw from.
   if (total <= 0) return false;
   for (std::size_t id = 0; id < p.size(); ++id) p[id] = residual[id] / total;
   return false;
@@ -190,7 +190,7 @@ Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& promp
   WordIds text = prompt;
 
   while (!result.text.ended && counts.generated < options.max_length) {
-    // The target adds one word to the accepted ones, so that a draft may have one fewer than are left.
+    // The target adds one word to the accepted ones, so the draft may have one word fewer than are left.
     const Proposal guess = draft.propose(text, options.max_length - counts.generated - 1, options, draws);
     counts.drafted += size_of(guess.words);
     const Size read = target.length(), fresh = size_of(text) - read;

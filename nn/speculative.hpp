@@ -10,8 +10,8 @@
 
 namespace tapestry {
 
-/// Interface of a model of one text that scores several words in one pass and can forget them again. Each
-/// word that it has read has a position, counted from 0. Words form a tree: several may follow the same one.
+/// Interface of a language model that reads one text, scores several words in one pass, and can remove words again.
+/// Each word that it has read has a position, counted from 0. The words form a tree: several may follow the same one.
 class VerifiableModel {
  public:
   virtual ~VerifiableModel() = default;
@@ -21,8 +21,8 @@ class VerifiableModel {
   /// Reads `words`; parents[i] is the position of the word before words[i], or −1 for the first word of the
   /// text. A parent comes before its children. Returns the logits of the word after each, (words, vocabulary).
   virtual Tensor extend(const std::vector<std::int64_t>& words, const std::vector<Size>& parents) = 0;
-  /// Keeps the first `length` positions, then those in `path`, in this order, and forgets all others. The kept
-  /// words must form one text: each is the parent of the next.
+  /// Keeps the first `length` positions, then those in `path`, in this order, and removes all others. The kept words
+  /// must form one text: each is the parent of the next.
   virtual void keep(Size length, const std::vector<Size>& path) = 0;
 };
 
@@ -43,8 +43,8 @@ struct Proposal {
   std::vector<std::int64_t> words;
   /// Index in `words` of the word before each; −1: it follows the text.
   std::vector<Size> parents;
-  /// Distribution over the vocabulary that each word was drawn from, independently of its siblings. Empty for
-  /// a word that was chosen without chance.
+  /// Distribution over the vocabulary that each word was drawn from, independently of its siblings. Empty for a word
+  /// that was not drawn at random.
   std::vector<std::vector<double>> drawn_from;
 };
 
@@ -58,8 +58,8 @@ class Draft {
                            UniformDraws& draws) = 0;
 };
 
-/// Draft of a smaller model. branches[d] words are drawn after each word at depth d: {1, 1, 1} is a chain of
-/// three, {2, 2} a tree of six (Miao et al. 2024).
+/// Draft by a smaller model. Draws branches[0] words after the text, branches[1] words after each of these, and so on:
+/// {1, 1, 1} is a chain of three, {2, 2} a tree of six (Miao et al. 2024).
 class ModelDraft final : public Draft {
  public:
   /// The model must outlive the draft, and only the draft may use it. Throws if the model is not empty, or if a
@@ -77,8 +77,8 @@ class ModelDraft final : public Draft {
   std::vector<Size> parents_;
 };
 
-/// Prompt look-up: finds the last `longest` words of the text (or fewer) earlier in the text, at the latest
-/// place, and proposes the `count` words that followed them there (Saxena 2023).
+/// Prompt look-up (Saxena 2023): searches the text for an earlier occurrence, the latest one, of its last `longest`
+/// words or, if there is none, of fewer. Proposes the `count` words that follow it.
 class PromptLookup final : public Draft {
  public:
   /// Throws if `longest` is below 1 or `count` below 0.
@@ -117,11 +117,11 @@ struct Speculated {
   SpeculationStatistics statistics;
 };
 
-/// Continues `prompt` with words that have exactly the distribution of sample() with the same temperature, top_k
-/// and top_p; with temperature 0 they are those of greedy(). `target` must have read a prefix of the prompt,
-/// without the last word, or nothing. The result depends on the models, the prompt and the options alone.
-/// `options.begin` is unused. Throws in the cases of sample(), for an empty prompt, if `options.first` is set
-/// (one text at a time), and if draft and target differ in vocabulary.
+/// Continues `prompt` with words that have exactly the distribution of sample() with the same temperature, top_k and
+/// top_p; with temperature 0 they are those of greedy(). `target` must have read nothing, or a prefix of the prompt
+/// that ends before its last word. The result depends on the models, the prompt and the options alone. `options.begin`
+/// is unused. Throws in the cases of sample(), for an empty prompt, if `options.first` is set (one text at a time), and
+/// if draft and target differ in vocabulary.
 Speculated speculate(VerifiableModel& target, Draft& draft, const std::vector<std::int64_t>& prompt,
                      const SamplingOptions& options);
 
