@@ -67,25 +67,26 @@ fs::path end_of_links(const fs::path& path) {
   return end;
 }
 
-/// Opens the temporary file `beside` for exclusive writing. The name is fixed, so that a killed process leaves at most
-/// one file, which the next write reuses; a lock excludes other writers.
-Descriptor open_alone(const fs::path& beside, const fs::path& path) {
+/// Opens the file `temporary` for exclusive writing. The name is fixed, so that a killed process leaves at most one
+/// file, which the next write reuses; a lock excludes other writers.
+Descriptor open_alone(const fs::path& temporary, const fs::path& path) {
   while (true) {
     // O_NONBLOCK: do not wait for a pipe without a reader. O_NOFOLLOW: rename() would replace the link, not its target.
-    Descriptor file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644));
+    Descriptor file(
+        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW, 0644));
     if (file < 0 && errno != ENXIO && errno != ELOOP) refuse("write", path);
     struct stat ours {
     }, there{};
     if (file >= 0 && ::fstat(file, &ours) != 0) refuse("write", path);
     if (file < 0 || !S_ISREG(ours.st_mode))
       fail("cannot write '{}': '{}' exists and is not a regular file; move it elsewhere",
-           printable(path.native(), 500), printable(beside.native(), 500));
+           printable(path.native(), 500), printable(temporary.native(), 500));
     while (::flock(file, LOCK_EX) != 0) {
       if (errno == EOPNOTSUPP || errno == ENOLCK) return file;  // a file system without locks
-      if (errno != EINTR) refuse("lock", beside);
+      if (errno != EINTR) refuse("lock", temporary);
     }
     // While we waited, the other writer may have renamed this file into place. Then we must not write to it.
-    if (::stat(beside.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
+    if (::stat(temporary.c_str(), &there) == 0 && ours.st_ino == there.st_ino && ours.st_dev == there.st_dev)
       return file;
   }
 }
@@ -144,16 +145,16 @@ void write_file(const fs::path& given, std::span<const std::span<const std::byte
   const fs::file_status there = fs::status(path, error);
   if (fs::exists(there) && !fs::is_regular_file(there) && !fs::is_directory(there))
     fail("cannot write '{}': it is not a regular file", printable(given.native(), 500));
-  const fs::path beside = path.native() + ".new";
+  const fs::path temporary = path.native() + ".new";
   const Descriptor folder(open_folder_of(path));  // first, to fail before anything is written
-  Descriptor file = open_alone(beside, path);
+  Descriptor file = open_alone(temporary, path);
   try {
     if (::ftruncate(file, 0) != 0) refuse("write", path);
     for (const auto& part : parts) write_all(file, part, path);
     if (::fsync(file) != 0) refuse("sync", path);
-    if (::rename(beside.c_str(), path.c_str()) != 0) refuse("write", path);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) refuse("write", path);
   } catch (...) {
-    ::unlink(beside.c_str());
+    ::unlink(temporary.c_str());
     throw;
   }
   // Some file systems cannot sync a directory and return EINVAL. The rename has succeeded anyway.

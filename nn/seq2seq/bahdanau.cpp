@@ -34,10 +34,10 @@ DecoderState BahdanauDecoder::start(const Encoded& source) const {
 
 AttentionOutput BahdanauDecoder::advance(const Tensor& gates, const Tensor& context_weight,
                                          DecoderState& state, const PreparedKV& memory) const {
-  const AttentionOutput looked = attention(unsqueeze(state.recurrent.hidden, 1), memory, state.attention);
-  const Tensor context = squeeze(looked.context, 1);
+  const AttentionOutput attended = attention(unsqueeze(state.recurrent.hidden, 1), memory, state.attention);
+  const Tensor context = squeeze(attended.context, 1);
   state.recurrent = cell.from_gates(gates + linear(context, context_weight), state.recurrent);
-  return {context, looked.weights};
+  return {context, attended.weights};
 }
 
 Tensor BahdanauDecoder::logits(const Tensor& states, const Tensor& contexts, const Tensor& words) const {
@@ -59,10 +59,10 @@ Tensor BahdanauDecoder::forced(const Indices& words, const Encoded& source) cons
   // Only the recurrence runs word by word. The layers before and after it are applied to the whole sequence
   // at once.
   const Tensor embedded = dropout(embedding(words));
-  const Tensor gates = word_gates(embedded), for_context = beside_weight();
+  const Tensor gates = word_gates(embedded), context_weight = extra_weight();
   PoolVector<Tensor> states, contexts;
   for (Size t = 0; t < words.shape()[1]; ++t) {
-    contexts.push_back(advance(select(gates, 1, t), for_context, state, memory).context);
+    contexts.push_back(advance(select(gates, 1, t), context_weight, state, memory).context);
     states.push_back(state.recurrent.hidden);
   }
   return logits(stack(states, 1), stack(contexts, 1), embedded);
@@ -71,8 +71,8 @@ Tensor BahdanauDecoder::forced(const Indices& words, const Encoded& source) cons
 AutoregressiveModel::Step BahdanauDecoder::step(const Indices& words, DecoderState& state,
                                                 const PreparedKV& memory) const {
   const Tensor embedded = dropout(embedding(words));
-  const AttentionOutput looked = advance(word_gates(embedded), beside_weight(), state, memory);
-  return {logits(state.recurrent.hidden, looked.context, embedded), squeeze(looked.weights, 1)};
+  const AttentionOutput attended = advance(word_gates(embedded), extra_weight(), state, memory);
+  return {logits(state.recurrent.hidden, attended.context, embedded), squeeze(attended.weights, 1)};
 }
 
 }  // namespace tapestry

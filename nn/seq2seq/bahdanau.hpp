@@ -27,8 +27,8 @@ class BahdanauDecoder : public Decoder {
 
  private:
   Tensor forced(const Indices& words, const Encoded& source) const override;
-  /// Attends, then runs one recurrent step and advances the state; `gates` (B, gates · H) is W_e e + b.
-  /// Returns the context (B, S) and the weights.
+  /// Attends, then runs one recurrent step and advances the state. `gates` (B, gates · H) is W_e e + b. Returns the
+  /// context (B, S) and the weights.
   AttentionOutput advance(const Tensor& gates, const Tensor& context_weight, DecoderState& state,
                           const PreparedKV& memory) const;
   Tensor logits(const Tensor& states, const Tensor& contexts, const Tensor& words) const;

@@ -14,7 +14,7 @@ namespace tapestry {
 
 namespace {
 
-/// Returns `given` with probability `forcing`, otherwise `written`, drawn for each row separately.
+/// Returns for each row the word of `given` with probability `forcing`, and otherwise that of `written`.
 Indices mix(const Indices& given, const Indices& written, double forcing) {
   const Stream coins = next_stream();
   std::vector<std::int64_t> words = given.to_vector();
@@ -26,17 +26,18 @@ Indices mix(const Indices& given, const Indices& written, double forcing) {
 
 }  // namespace
 
-Decoder::Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size beside)
+Decoder::Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size extra_width)
     : Module(std::move(parent)),
-      embedding{{*this, "embedding"},
-                options.vocabulary,
-                options.embedding,
-                options.padding,
-                // If tied, the rows are also output weights: norm near 1. If not, elements near 1.
-                normal(options.tied ? 1 / std::sqrt(static_cast<double>(options.embedding)) : 1)},
+      embedding{
+          {*this, "embedding"},
+          options.vocabulary,
+          options.embedding,
+          options.padding,
+          // Tied rows are also output weights, so they get a norm near 1. Other rows get elements near 1.
+          normal(options.tied ? 1 / std::sqrt(static_cast<double>(options.embedding)) : 1)},
       dropout{{*this, "dropout"}, options.dropout},
       initial{{*this, "initial"}, start_width, options.hidden},
-      cell{{*this, "cell"}, options.cell, options.embedding + beside, options.hidden} {}
+      cell{{*this, "cell"}, options.cell, options.embedding + extra_width, options.hidden} {}
 
 RecurrentState Decoder::first_state(const Tensor& x) const {
   const Tensor hidden = tanh(initial(x));
@@ -48,7 +49,7 @@ Tensor Decoder::word_gates(const Tensor& embedded) const {
   return linear(embedded, slice(cell.weight_ih, 1, 0, embedding.weight.size(1)), cell.bias_ih);
 }
 
-Tensor Decoder::beside_weight() const {
+Tensor Decoder::extra_weight() const {
   return slice(cell.weight_ih, 1, embedding.weight.size(1), cell.weight_ih.size(1));
 }
 

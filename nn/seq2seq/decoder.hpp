@@ -20,7 +20,7 @@ struct DecoderOptions {
   Size vocabulary = 0;   // number of target words
   Size embedding = 256;  // width of a word embedding
   Size hidden = 256;     // hidden units of the cell
-  /// Hidden units of the additive score; ignored if `score` is given.
+  /// Hidden units of BahdanauDecoder's default score, additive(); ignored if `score` is given.
   Size attention = 256;
   /// Width of the layer before the vocabulary projection.
   Size readout = 256;
@@ -59,7 +59,7 @@ struct DecoderState {
 /// embedded; each subclass defines how a step uses them.
 class Decoder : public Module {
  public:
-  /// Projects the keys and masks the padding of the source, once for the whole sequence.
+  /// Prepares the keys and values of the source for all steps, and masks its padding.
   virtual PreparedKV prepare(const Encoded& source) const = 0;
   /// Returns the state before the first word.
   virtual DecoderState start(const Encoded& source) const = 0;
@@ -68,31 +68,31 @@ class Decoder : public Module {
   virtual AutoregressiveModel::Step step(const Indices& words, DecoderState& state,
                                          const PreparedKV& memory) const = 0;
 
-  /// Maps input words (B, T) to logits (B, T, V) for the words that follow them. `forcing`, from 0 to 1, is
-  /// the probability that an input is the given word; otherwise it is the decoder's own likeliest word from
-  /// the previous step (scheduled sampling, Bengio et al. 2015). The first input is always the given word. A
-  /// forcing of 1, teacher forcing, is by far the fastest: only the recurrence runs step by step.
-  /// Throws if `words` is not (B, T ≥ 1) for the rows of the source, or if `forcing` is out of range.
+  /// Maps input words (B, T) to logits (B, T, V) for the words that follow them. `forcing`, from 0 to 1, is the
+  /// probability that an input is the given word; otherwise it is the word that the decoder found likeliest in the
+  /// previous step (scheduled sampling, Bengio et al. 2015). The first input is always the given word. A forcing of 1
+  /// is called teacher forcing. It is by far the fastest, because only the recurrence runs step by step. Throws if
+  /// `words` is not (B, T ≥ 1) for the rows of the source, or if `forcing` is out of range.
   Tensor operator()(const Indices& words, const Encoded& source, double forcing = 1) const;
 
   Embedding embedding;
   Dropout dropout;
-  /// Linear layer that computes s₀.
+  /// Linear layer of the first state s₀.
   Linear initial;
   RecurrentCell cell;
 
  protected:
-  /// `start_width`: width of the input of first_state(). `beside`: width of the cell's input after the word.
-  Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size beside);
+  /// `start_width`: width of the input of first_state(). `extra_width`: width of the cell's input after the embedding.
+  Decoder(Parent parent, const DecoderOptions& options, Size start_width, Size extra_width);
   /// Computes the logits (B, T, V) with teacher forcing.
   virtual Tensor forced(const Indices& words, const Encoded& source) const = 0;
 
   /// Returns s₀ = tanh(W x + b); an LSTM's cell starts at 0.
   RecurrentState first_state(const Tensor& x) const;
-  /// Returns W_e e + b (…, gates · H) for embedded words (…, E); the cell's input weights are [W_e | W_c].
+  /// Returns W_e e + b (…, gates · H) for embedded words (…, E). The cell's input weights are [W_e | W_x].
   Tensor word_gates(const Tensor& embedded) const;
-  /// Returns W_c (gates · H, `beside`).
-  Tensor beside_weight() const;
+  /// Returns W_x (gates · H, extra_width).
+  Tensor extra_weight() const;
 };
 
 }  // namespace tapestry

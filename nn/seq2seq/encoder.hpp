@@ -29,7 +29,7 @@ struct EncoderOptions {
 struct Encoded {
   /// States of the last layer, (B, T, directions · hidden); 0 at padding.
   Tensor states;
-  /// Final states, as in RecurrentOutput; the last element is the last direction of the last layer.
+  /// Final states, as in RecurrentOutput; the last element belongs to the last direction of the last layer.
   PoolVector<RecurrentState> final;
   ValidLengths lengths;  // length of each row, as given
 

@@ -32,22 +32,22 @@ DecoderState LuongDecoder::start(const Encoded& source) const {
   return state;
 }
 
-AttentionOutput LuongDecoder::look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
-                                   const PreparedKV& memory) const {
+AttentionOutput LuongDecoder::attend_and_combine(const Tensor& embedded, const Tensor& hidden,
+                                                 ScoreState& state, const PreparedKV& memory) const {
   const Tensor query = word_in_query_ ? concat({embedded, hidden}, -1) : hidden;
-  const AttentionOutput looked = attention(query, memory, state);
-  return {tanh(combine(concat({looked.context, hidden}, -1))), looked.weights};
+  const AttentionOutput attended = attention(query, memory, state);
+  return {tanh(combine(concat({attended.context, hidden}, -1))), attended.weights};
 }
 
 AttentionOutput LuongDecoder::advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight,
                                       DecoderState& state, const PreparedKV& memory) const {
   state.recurrent =
       cell.from_gates(input_feeding_ ? gates + linear(state.fed, fed_weight) : gates, state.recurrent);
-  const AttentionOutput looked =
-      look(unsqueeze(embedded, 1), unsqueeze(state.recurrent.hidden, 1), state.attention, memory);
-  const Tensor vector = squeeze(looked.context, 1);
+  const AttentionOutput attended = attend_and_combine(
+      unsqueeze(embedded, 1), unsqueeze(state.recurrent.hidden, 1), state.attention, memory);
+  const Tensor vector = squeeze(attended.context, 1);
   if (input_feeding_) state.fed = vector;
-  return {vector, looked.weights};
+  return {vector, attended.weights};
 }
 
 Tensor LuongDecoder::forced(const Indices& words, const Encoded& source) const {
@@ -57,9 +57,9 @@ Tensor LuongDecoder::forced(const Indices& words, const Encoded& source) const {
   const Tensor gates = word_gates(embedded);
   if (!input_feeding_ && !attention.score().one_at_a_time()) {
     const Tensor hidden = cell.states_from_gates(gates, state.recurrent);
-    return output(dropout(look(embedded, hidden, state.attention, memory).context));
+    return output(dropout(attend_and_combine(embedded, hidden, state.attention, memory).context));
   }
-  const Tensor fed_weight = beside_weight();
+  const Tensor fed_weight = extra_weight();
   PoolVector<Tensor> vectors;
   for (Size t = 0; t < words.shape()[1]; ++t)
     vectors.push_back(
@@ -70,8 +70,8 @@ Tensor LuongDecoder::forced(const Indices& words, const Encoded& source) const {
 AutoregressiveModel::Step LuongDecoder::step(const Indices& words, DecoderState& state,
                                              const PreparedKV& memory) const {
   const Tensor embedded = dropout(embedding(words));
-  const AttentionOutput looked = advance(embedded, word_gates(embedded), beside_weight(), state, memory);
-  return {output(dropout(looked.context)), squeeze(looked.weights, 1)};
+  const AttentionOutput attended = advance(embedded, word_gates(embedded), extra_weight(), state, memory);
+  return {output(dropout(attended.context)), squeeze(attended.weights, 1)};
 }
 
 }  // namespace tapestry

@@ -10,8 +10,8 @@ namespace tapestry {
 ///     c_t = attend(h_t, h)
 ///     h̃_t = tanh(W_c [c_t; h_t])                       attention vector, equation 5
 ///     logits = W_s h̃_t + b
-/// Input feeding (section 3.3) passes h̃_{t−1} to the next step. Without it, the whole recurrence runs first
-/// and all words attend at once, if the score supports that. The default score is `general`.
+/// Input feeding (section 3.3) passes h̃_{t−1} to the next step. Without it, the whole recurrence runs first, and then
+/// all words attend at once if the score supports that. The default score is `general`.
 class LuongDecoder : public Decoder {
  public:
   LuongDecoder(Parent parent, EncodedWidths source, const DecoderOptions& options);
@@ -32,8 +32,8 @@ class LuongDecoder : public Decoder {
  private:
   Tensor forced(const Indices& words, const Encoded& source) const override;
   /// Returns h̃ for hidden (B, T, H), before dropout, and the attention weights.
-  AttentionOutput look(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
-                       const PreparedKV& memory) const;
+  AttentionOutput attend_and_combine(const Tensor& embedded, const Tensor& hidden, ScoreState& state,
+                                     const PreparedKV& memory) const;
   /// Runs one step, with or without input feeding; `gates` is W_e e + b. Returns h̃ (B, readout) and weights.
   AttentionOutput advance(const Tensor& embedded, const Tensor& gates, const Tensor& fed_weight,
                           DecoderState& state, const PreparedKV& memory) const;

@@ -25,14 +25,14 @@ Tensor PlainDecoder::logits(const Tensor& states) const { return output(dropout(
 
 Tensor PlainDecoder::forced(const Indices& words, const Encoded& source) const {
   Tensor gates = word_gates(dropout(embedding(words)));
-  if (code_every_step_) gates = gates + linear(unsqueeze(source.code(), 1), beside_weight());
+  if (code_every_step_) gates = gates + linear(unsqueeze(source.code(), 1), extra_weight());
   return logits(cell.states_from_gates(gates, start(source).recurrent));
 }
 
 AutoregressiveModel::Step PlainDecoder::step(const Indices& words, DecoderState& state,
                                              const PreparedKV& memory) const {
   Tensor gates = word_gates(dropout(embedding(words)));
-  if (code_every_step_) gates = gates + linear(squeeze(memory.values, 1), beside_weight());
+  if (code_every_step_) gates = gates + linear(squeeze(memory.values, 1), extra_weight());
   state.recurrent = cell.from_gates(gates, state.recurrent);
   return {logits(state.recurrent.hidden), {}};
 }

@@ -1,5 +1,4 @@
-// Everything for sequence-to-sequence models: the encoder, and decoders with attention (Bahdanau's, Luong's)
-// and without.
+// All of nn/seq2seq: the recurrent encoder, Bahdanau's and Luong's decoders with attention, and a decoder without.
 #pragma once
 
 #include "nn/seq2seq/bahdanau.hpp"

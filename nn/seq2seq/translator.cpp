@@ -10,9 +10,9 @@ Tensor rows_of(const Tensor& x, const std::vector<Size>& rows) {
   return x.defined() ? embedding(x, Indices(rows, {static_cast<Size>(rows.size())})) : x;
 }
 
-class Searching final : public AutoregressiveModel {
+class DecoderSearch final : public AutoregressiveModel {
  public:
-  Searching(const Decoder& decoder, const Encoded& source)
+  DecoderSearch(const Decoder& decoder, const Encoded& source)
       : decoder_(decoder), memory_(decoder.prepare(source)), state_(decoder.start(source)) {
     for (Size i = 0; i < source.states.size(0); ++i) sentences_.push_back(i);
   }
@@ -44,7 +44,7 @@ class Searching final : public AutoregressiveModel {
 std::unique_ptr<AutoregressiveModel> detail::begin_search(const Module& model, const Decoder& decoder,
                                                           const Encoded& source) {
   model.require_eval("translator");
-  return std::make_unique<Searching>(decoder, source);
+  return std::make_unique<DecoderSearch>(decoder, source);
 }
 
 }  // namespace tapestry

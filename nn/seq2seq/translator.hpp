@@ -34,12 +34,12 @@ class SequenceModel : public Module {
 };
 
 namespace detail {
-/// Returns an AutoregressiveModel over `decoder` and `source`. Throws unless `model` is in eval mode.
+/// Returns an AutoregressiveModel that runs `decoder` on `source`. Throws unless `model` is in eval mode.
 std::unique_ptr<AutoregressiveModel> begin_search(const Module& model, const Decoder& decoder,
                                                   const Encoded& source);
 }  // namespace detail
 
-/// A decoder behind an encoder: Encoder, or another class E that has E::Options, `encode` and `widths`.
+/// An encoder followed by a decoder D. The class E of the encoder must have E::Options, `encode` and `widths`.
 template <std::derived_from<Decoder> D, class E = Encoder>
 class Seq2Seq : public SequenceModel {
  public:

@@ -30,7 +30,7 @@ RULES = [
     ("message", r", not \{[^}]*\}", "…, got {}"),
 ]
 # Names in the code.
-ALLOWED = re.compile(r"`beside`|wants=")
+ALLOWED = re.compile(r"wants=")
 
 
 def excluded(path):
