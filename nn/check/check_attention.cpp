@@ -45,7 +45,7 @@ AttentionCheckResult check_attention(const BlockOptions& options, const BlockKin
     if (const std::string remark = block.take_remark(); added.ok) added.finding = remark;
     return added.ok;
   };
-  // A part is skipped if it would fail for the reason of an earlier one.
+  // A part is skipped if the failure of an earlier one would make it fail, too.
   if (part("gradients", [&] { return block.gradients(); }))
     part("second derivatives", [&] { return block.second_derivatives(); });
   const bool rows = part("batch", [&] { return block.batch(); });

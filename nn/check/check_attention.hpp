@@ -1,4 +1,4 @@
-// check_attention() tests a custom attention inside a transformer block: gradients, causality, caches, masks and copies.
+// check_attention() tests a custom attention in a transformer block: gradients, causality, caches, masks and copies.
 //
 //     BlockOptions options{.width = 8};
 //     options.attention = self_attention<MyAttention>(8);  // or a score, a score_mod, a normaliser
@@ -62,9 +62,9 @@ struct AttentionCheckResult {
 ///     causal *             no token depends on a later token
 ///     prefix *             the first tokens alone have the same results as within the longer text
 ///     cache *              tokens read through a cache, in parts of several sizes, have the same results
-///     cache, moved *       so they have after the cache was copied, its rows were exchanged, or go_back() was called
+///     cache, moved *       same, after the cache was copied, its rows were exchanged, or go_back() was called
 ///     mask                 a masked token does not affect other tokens; each row of the batch can have its own mask
-///     mask, cached *       a mask gives the same results with a cache; an error is a remark here, not a failure
+///     mask, cached *       a mask gives the same results with a cache; an error here is only a remark, no failure
 ///     blind query          a query that may see no key has finite results, and all gradients are finite
 ///     f32                  the results in f32 agree with those in f64, to 1e-4
 ///     copies               clone() and load_state() reproduce the results, bit for bit; every variable is a parameter

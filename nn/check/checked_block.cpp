@@ -19,7 +19,7 @@ namespace {
 
 constexpr Size kGradientLength = 6;
 constexpr double kPrecisionOfF32 = 1e-4;  // relative; the rounding errors of one block are about 1e-6
-constexpr double kSmallest = 1e-3;        // results below this are compared as if they were as large
+constexpr double kSmallest = 1e-3;        // smaller results are compared as if they were this large
 
 double finite_or_infinite(double x) {
   return std::isfinite(x) ? std::abs(x) : std::numeric_limits<double>::infinity();
@@ -72,7 +72,7 @@ CheckedBlock::CheckedBlock(const BlockOptions& options, const BlockKind& kind,
   block_->initialise(check.seed, DType::f64);
   State state = block_->state();
   std::uint64_t seed = check.seed;
-  for (auto& [name, values] : state)  // zeros and ones would hide parts of the layer
+  for (auto& [name, values] : state)  // initial values of 0 and 1 would hide mistakes
     values = values + 0.2 * random_normal(values.shape(), ++seed, DType::f64);
   block_->load_state(state);
 }

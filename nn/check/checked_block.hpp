@@ -13,13 +13,13 @@
 
 namespace tapestry::detail {
 
-/// The place with the largest difference between two results (B, T, width).
+/// Largest difference between two results (B, T, width), and its token.
 struct Gap {
   Size token = 0;
   double by = 0;  // infinite if one of the two is not a finite number
 };
 
-/// Throws Error for different shapes.
+/// Returns the largest difference. Throws Error for different shapes.
 Gap largest_gap(const Tensor& a, const Tensor& b);
 /// Returns the largest |x| of a tensor of any shape; infinite if a value is not a finite number.
 double largest(const Tensor& x);
@@ -53,11 +53,11 @@ class CheckedBlock {
   std::string cached_mask();
   std::string blind_query() const;
 
-  /// Takes the remark that the last check left.
+  /// Returns the remark of the last check, and clears it.
   std::string take_remark() { return std::exchange(remark_, {}); }
 
  private:
-  /// Makes a block of the same kind. The caller gives it its state.
+  /// Makes a block with the same options, in eval mode. The caller must set its parameters.
   std::unique_ptr<TransformerBlock> another() const;
   /// Random tokens (rows, length, width).
   Tensor input(Size length, std::uint64_t which = 0, Size rows = 2) const;
@@ -68,7 +68,7 @@ class CheckedBlock {
 
   /// The user's mask.
   Mask given(Size queries, Size keys) const { return check_.mask ? check_.mask(queries, keys) : Mask{}; }
-  /// The user's mask without the pairs of one key, except that of this token with itself.
+  /// The user's mask, which also hides one key from all tokens but its own.
   Mask hiding(Size key, Size queries, Size keys) const;
   /// Results of a block for a whole text.
   Tensor whole(const TransformerBlock& block, const Tensor& x) const;

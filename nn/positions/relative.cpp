@@ -94,12 +94,13 @@ void BucketPositions::share(const PairPositions& other) {
 }
 
 std::vector<double> AlibiPositions::slopes() const {
-  Size first = heads_;  // number of heads in the first sequence
+  Size first = heads_;  // number of heads in the first geometric sequence
   if (slopes_ == AlibiSlopes::interleaved)
     for (first = 1; 2 * first <= heads_;) first *= 2;
   std::vector<double> slopes;
   for (Size h = 1; h <= heads_; ++h) {
-    const auto step = static_cast<double>(h <= first ? 2 * h : 2 * (h - first) - 1);  // in half heads
+    const auto step =
+        static_cast<double>(h <= first ? 2 * h : 2 * (h - first) - 1);  // exponent in units of −4 / first
     slopes.push_back(std::exp2(-4.0 * step / static_cast<double>(first)));
   }
   return slopes;

@@ -32,18 +32,18 @@ void check_scaling(const RotaryOptions& options, const std::string& name) {
     fail("[rotary{}] slow must be positive and below fast, got {} and {}", name, options.slow, options.fast);
 }
 
-/// Returns γ of pair i of yarn, which rotates by `frequency` per position: 1 keeps the frequency, 0 divides it.
+/// Returns YaRN's γ for pair i, which rotates by `frequency` per position: 1 keeps the frequency, 0 divides it by s.
 double kept_share(const RotaryOptions& options, double frequency, Size i, Size width) {
   const double turns = static_cast<double>(options.trained_length) / (2 * std::numbers::pi);
   if (options.ramp == YarnRamp::rotations)
     return std::clamp((turns * frequency - options.slow) / (options.fast - options.slow), 0.0, 1.0);
-  // Returns the number, not rounded, of the pair that makes this many rotations.
+  // Returns the index, not rounded, of the pair that makes this many rotations within the trained length.
   const auto pair_of = [&](double rotations) {
     return static_cast<double>(width) * std::log(turns / rotations) / (2 * std::log(options.base));
   };
   const double first = std::max(0.0, std::floor(pair_of(options.fast)));
   const double last = std::min(static_cast<double>(width - 1), std::ceil(pair_of(options.slow)));
-  const double length = last == first ? 0.001 : last - first;  // as the published code
+  const double length = last == first ? 0.001 : last - first;  // as in the published code
   return 1 - std::clamp((static_cast<double>(i) - first) / length, 0.0, 1.0);
 }
 

@@ -61,7 +61,7 @@ struct PairShape {
 
 /// Factories of the modules of a scheme. Either can be empty. To write a scheme, derive a class from InputPositions or
 /// PairPositions, and return a factory of this class:
-///     PositionScheme my_attention() {
+///     PositionScheme my_positions() {
 ///       return {.pairs = [](Parent parent, const PairShape& shape) {
 ///         return std::make_unique<MyPositions>(std::move(parent), shape);
 ///       }};

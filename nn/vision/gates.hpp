@@ -1,5 +1,6 @@
-// Channel and spatial attention for image features, without queries. A gate between 0 and 1 scales each
-// channel, computed from the whole image, or each position, computed from its neighbourhood.
+// Channel and spatial attention for image features, without queries. Channel attention computes a gate between 0 and 1
+// for each channel, from the whole image; spatial attention computes one for each position, from its neighbourhood.
+// Features are multiplied by their gate.
 #pragma once
 
 #include "nn/linear.hpp"
@@ -7,8 +8,8 @@
 
 namespace tapestry {
 
-/// Pooling of a channel over all positions. mean: the mean (Hu, Shen & Sun 2018). mean_and_max: the mean and
-/// the maximum, each passed through the same two layers; the results are added (Woo et al. 2018).
+/// Pooling of a channel over all positions. mean: the mean (Hu, Shen & Sun 2018). mean_and_max: the mean and the
+/// maximum (Woo et al. 2018); each goes through the same two layers, and the results are added.
 enum class Squeeze { mean, mean_and_max };
 
 /// Channel attention by squeeze and excitation (Hu, Shen & Sun 2018):

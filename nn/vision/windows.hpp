@@ -13,12 +13,11 @@ namespace tapestry {
 /// (0, 1), … Throws if `size` does not divide H and W.
 Tensor patches(const Tensor& x, Size size, CallSite at = {});
 
-/// Returns all windows of `size` × `size` pixels at intervals of `stride`: (H, W, C) → (H', W', size · size ·
-/// C) with H' = ⌊(H − size) / stride⌋ + 1, or the same with a batch. Pixels at the right and lower edges that
-/// do not fill a window are ignored. The layout is that of patches(), which equals stride = size. A linear
-/// layer applied to windows is a convolution (im2col; Chellapilla, Puri & Simard 2006). A pixel in several
-/// windows gets the sum of their gradients. Throws if the image is smaller than a window, or if `size` or
-/// `stride` is below 1.
+/// Returns all windows of `size` × `size` pixels at intervals of `stride`: (H, W, C) → (H', W', size · size · C) with
+/// H' = ⌊(H − size) / stride⌋ + 1, or the same with a batch. Pixels at the right and lower edges that do not fill a
+/// window are ignored. A window has the layout of a patch: with stride = size, the windows are the patches. A linear
+/// layer applied to windows is a convolution (im2col; Chellapilla, Puri & Simard 2006). A pixel in several windows gets
+/// the sum of their gradients. Throws if the image is smaller than a window, or if `size` or `stride` is below 1.
 Tensor windows(const Tensor& x, Size size, Size stride = 1, CallSite at = {});
 
 /// Options of Convolution, with the names of PyTorch's Conv2d.
