@@ -26,9 +26,9 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   return attention;
 }
 
-/// An option of the self-attention that it replaces would be ignored silently.
+/// Throws for options that a custom self-attention would ignore silently.
 void check_own(const BlockOptions& options, const BlockKind& kind, const std::string& name) {
-  const bool cross = kind.memory_width > 0;  // it uses the options that self-attention does not
+  const bool cross = kind.memory_width > 0;  // true: the last three options have an effect
   const char* const unused = kind.positions.pairs     ? "positions for pairs (rotary, alibi, …)"
                              : options.score_mod.make ? "score_mod"
                              : options.learned_sink   ? "learned_sink"
@@ -45,8 +45,8 @@ void check_own(const BlockOptions& options, const BlockKind& kind, const std::st
         name, unused);
 }
 
-/// Returns the result y of a custom self-attention of x. Throws if y has another shape, or if `length` is not that of
-/// the cache: a token that the layer did not store there would be missing from all later queries.
+/// Returns y, the result of a custom self-attention of x. Throws if y has another shape, or if the cache has `length`
+/// instead of `wanted` tokens: later queries would not see a token that the layer did not store.
 Tensor checked_own(const SelfAttention& own, const Tensor& x, const Tensor& y, Size length, Size wanted) {
   if (y.shape() != x.shape())
     fail("[block] {}{} must return the shape of its input, got {} for {}; fix its result", own.type_name(),

@@ -32,24 +32,27 @@ struct BlockOptions {
   double epsilon = 1e-5;                     // ε of the norms
   Activation activation = Activation::gelu;  // of the feed-forward layer
   Bias bias = Bias::yes;                     // in all linear layers
-  /// Dropout rates in training: of the output of each part, of attention's weights, of the feed-forward's
-  /// units.
+  /// Dropout rates in training: for the output of each part, for attention weights, and for the hidden units of the
+  /// feed-forward layer.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
   /// Score of self-attention and cross-attention.
   ScoreFactory score = scaled_dot();
-  /// Applied to each score of the self-attention; every block has its own parameters.
+  /// Function applied to each score of the self-attention. Every block has its own parameters.
   LearnedScoreMod score_mod = {};
   /// Turns scores into weights, in self-attention and cross-attention.
   Normaliser normalise = softmax_weights;
-  /// Set to false to leave a part out and see its effect.
+  /// False leaves out the feed-forward layer, or the residual connections, to measure their effect.
   bool feed_forward = true, residual = true;
-  /// Sliding window of the self-attention and first keys that every query sees, as in PairRule; 0: no window.
+  /// Sliding window of the self-attention in tokens (0: none), and number of first keys that every later query sees,
+  /// too; see PairRule.
   Size window = 0, sinks = 0;
-  /// Self-attention: a learned sink in each head (AttentionOptions), a gate of the heads' results and QK-norm
-  /// (MultiHeadOptions), whose ε is `epsilon`.
+  /// Options of the self-attention: a learned sink for each head (AttentionOptions), a gate of the heads' results, and
+  /// QK-norm with ε = `epsilon` (MultiHeadOptions).
   bool learned_sink = false, output_gate = false, qk_norm = false;
-  /// Replaces the self-attention, as in self_attention<MyAttention>(args…). The options that describe the heads, the
-  /// score and the weights then apply to cross-attention alone; those that have no effect must have their defaults.
+  /// Replaces the self-attention: self_attention<MyAttention>(args…). The options above for heads, score and weights
+  /// then apply to cross-attention alone. The constructor throws if score_mod, learned_sink, output_gate, qk_norm or
+  /// positions for pairs are set, and without cross-attention also for normalise, attention_dropout and key_heads,
+  /// because they would have no effect.
   SelfAttentionFactory attention = {};
 };
 
@@ -94,7 +97,7 @@ class TransformerBlock : public Module {
 
   /// Self-attention; empty if `own` replaces it.
   std::optional<MultiHeadAttention> self;
-  /// Self-attention made by BlockOptions::attention, named "self" too; empty without one.
+  /// Self-attention made by BlockOptions::attention, also named "self"; empty without one.
   ModulePtr<SelfAttention> own;
   std::optional<MultiHeadAttention> cross;
   std::optional<FeedForward> feed_forward;

@@ -14,7 +14,7 @@ namespace {
 /// Returns positions [begin, end) of the time axis.
 Tensor places(const Tensor& x, Size begin, Size end) { return slice(x, -2, begin, end); }
 
-/// Copies x to the positions from `at` on; first enlarges the store if its capacity is below `capacity`.
+/// Copies x to the positions from `at` on. Before that, enlarges the store if its capacity is below `capacity`.
 void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
   if (!store.defined() || store.size(-2) < capacity) {
     Tensor larger = Tensor::uninitialised(detail::with_positions(x, capacity), x.dtype());
@@ -47,8 +47,8 @@ Tensor with_rows(const Tensor& store, Size rows) {
   return Tensor::uninitialised(shape, store.dtype());
 }
 
-/// Makes row i of the store the former row rows[i], in place. A row is overwritten once no other row needs it. What
-/// then remains are rows that change places in a circle, for each of which one row is kept apart.
+/// Makes row i of the store the former row rows[i], in place. First overwrites rows that no other row needs. Then only
+/// cycles of rows remain; for each cycle, a copy of one row is kept apart.
 void move_rows(Tensor& store, std::vector<Size> rows, Size filled) {
   const auto count = static_cast<Size>(rows.size());
   std::vector<Size> readers(static_cast<std::size_t>(store.size(0)), 0);
@@ -75,7 +75,7 @@ void move_rows(Tensor& store, std::vector<Size> rows, Size filled) {
   store = slice(store, 0, 0, count);
 }
 
-/// Does the same for any number of rows: more than before need new memory.
+/// Same, for any number of rows. More rows than before need new memory.
 void keep_store_rows(Tensor& store, const std::vector<Size>& rows, Size filled) {
   const auto count = static_cast<Size>(rows.size());
   for (const Size row : rows)

@@ -66,7 +66,7 @@ PagedCache::~PagedCache() {
   for (const Size page : table_) --pool_->at(page).owners;
 }
 
-/// Only the last page can be written again, and only if it has free places.
+/// Only the last page can be written to, if it has free places.
 bool PagedCache::last_is_shared() const {
   return length_ % pool_->page_size_ != 0 && pool_->owners(table_.back()) > 1;
 }

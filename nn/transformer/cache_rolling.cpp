@@ -21,7 +21,7 @@ void RollingCache::append(const Tensor& keys, const Tensor& values) {
   detail::check_same_rows(keys, keys_);
   detail::check_same_rows(values, values_);
   const Size added = keys.size(-2);
-  // Of more tokens than the window, only the last ones remain.
+  // If there are more new tokens than the window, only the last ones are stored.
   for (Size begin = std::max<Size>(0, added - window_); begin < added;) {
     const Size slot = (length_ + begin) % window_, end = std::min(added, begin + window_ - slot);
     detail::write_positions(keys_, slot, keys, begin, end);

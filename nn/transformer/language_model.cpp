@@ -6,9 +6,9 @@ namespace tapestry {
 
 namespace {
 
-class Writing final : public AutoregressiveModel {
+class CachedGeneration final : public AutoregressiveModel {
  public:
-  Writing(const LanguageModel& model, const Indices& prompt, Size capacity)
+  CachedGeneration(const LanguageModel& model, const Indices& prompt, Size capacity)
       : model_(model), cache_(model.cache(capacity)), rows_(prompt.shape()[0]) {
     const Size read = prompt.shape()[1] - 1;
     if (read > 0) model_(prompt.columns(0, read), cache_);
@@ -65,7 +65,7 @@ std::unique_ptr<AutoregressiveModel> LanguageModel::begin(const Indices& prompt,
   if (prompt.rank() != 2 || prompt.shape()[1] < 1)
     fail("[language_model] prompt must be (batch, time) with at least one token, got {}",
          to_string(prompt.shape()));
-  return std::make_unique<Writing>(*this, prompt, capacity);
+  return std::make_unique<CachedGeneration>(*this, prompt, capacity);
 }
 
 }  // namespace tapestry

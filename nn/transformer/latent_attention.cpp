@@ -97,12 +97,12 @@ Tensor LatentAttention::operator()(const Tensor& x, const VisiblePairs& pairs) c
 Tensor LatentAttention::next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const {
   check_input(x);
   cache.append(latents(x, pairs.first()));
-  // One key for all heads, [c; rotary key], whose first components serve as value too.
+  // All heads share the key [c; rotary key]. Its first components are also the value.
   const Tensor keys = cache.keys(), values = slice(keys, -1, 0, options_.rank);
   const Tensor absorbed = matmul(content_queries(x), of_heads(key_up.weight, options_.heads));
   const Tensor queries = with_rotary(absorbed, x, pairs.first());
   const AttendOptions how = attend_options(pairs);
-  // The heads of a single token that sees all keys are H queries of the same keys, which is faster than H heads.
+  // If a single token sees all keys, its H heads can be computed as H queries of one head, which is faster.
   const bool as_queries = x.size(1) == 1 && !pairs.mask().defined();
   const Tensor sums =  // (B, H, T, d_c)
       as_queries ? unsqueeze(attend(squeeze(queries, 2), keys, values, how), 2)

@@ -1,4 +1,4 @@
-// A self-attention layer of the user's, in place of MultiHeadAttention in the blocks of every model.
+// Custom self-attention layers, which replace MultiHeadAttention in the blocks of every model.
 #pragma once
 
 #include <concepts>
@@ -25,13 +25,13 @@ class SelfAttention : public Module {
  public:
   using Module::Module;
 
-  /// Computes the layer: x (B, T, width) and the pairs of T queries with T keys → (B, T, width). `pairs.mask()` must be
-  /// respected; in a causal model, the result at t must depend on the tokens up to t alone.
+  /// Computes the layer: x (B, T, width) and the visible pairs of T queries and T keys → (B, T, width). Masked pairs
+  /// must have no effect. In a causal model, the result at t must depend on the tokens up to t alone.
   virtual Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const = 0;
   /// Computes the layer for tokens x (B, Tq, width) that follow those in the cache, and adds them to it. `pairs` are
-  /// those of Tq queries with all tokens. By default the cache stores the inputs, and the layer computes the whole text
-  /// again, which is exact for every causal layer and costs as much as without a cache. Override it to store keys and
-  /// values (KeyValueCache::append), or a state of constant size (KeyValueCache::set_state).
+  /// the pairs of these Tq queries with all tokens. By default, the cache stores the inputs and the layer recomputes
+  /// the whole text, which is exact for every causal layer but as slow as without a cache. Override it to store keys
+  /// and values (KeyValueCache::append), or a state of constant size (KeyValueCache::set_state).
   virtual Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const;
   /// Ties parameters that all layers of a stack share to those of the first layer. By default none are shared.
   virtual void share(const SelfAttention& /*first*/) {}

@@ -19,15 +19,15 @@ struct StackCache {
   void keep_positions(Size length, const std::vector<Size>& more);
 };
 
-/// x → block → … → block, then a norm if the blocks are pre-norm. Position parameters that a scheme shares
-/// among layers are tied, and those of SelfAttention::share().
+/// x → block → … → block, then a norm if the blocks are pre-norm. PairPositions::share() and SelfAttention::share() tie
+/// parameters among the blocks.
 class TransformerStack : public Module {
  public:
   TransformerStack(Parent parent, Size layers, const BlockOptions& options, const BlockKind& kind);
   TransformerStack(Size layers, const BlockOptions& options, const BlockKind& kind)
       : TransformerStack(Parent{}, layers, options, kind) {}
 
-  /// x (B, T, width) → (B, T, width). `memories`: keys and values for each block's cross-attention, from
+  /// x (B, T, width) → (B, T, width). `memories`: keys and values for the cross-attention of each block, from
   /// attend_to(), or none.
   Tensor operator()(Tensor x, const Mask& mask = {}, std::span<const PreparedKV> memories = {}) const;
   /// Same, for tokens that follow those in the cache. The mask is for these queries and all keys so far, and
@@ -35,7 +35,7 @@ class TransformerStack : public Module {
   Tensor operator()(Tensor x, StackCache& cache, std::span<const PreparedKV> memories = {},
                     const Mask& mask = {}, const std::vector<Size>& positions = {}) const;
 
-  /// Prepares another sequence (B, S, memory_width) for every block, once.
+  /// Prepares keys and values of another sequence (B, S, memory_width) for the cross-attention of every block.
   PoolVector<PreparedKV> attend_to(const Tensor& memory, const ValidLengths& lengths) const;
   /// Returns an empty cache with room for `capacity` tokens.
   StackCache cache(Size capacity) const;

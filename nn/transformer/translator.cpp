@@ -8,14 +8,14 @@ namespace tapestry {
 
 namespace {
 
-constexpr Size kFirstRoom = 32;  // tokens of a translation before the cache grows
+constexpr Size kInitialCapacity = 32;  // tokens of a cache
 
-class Translating final : public AutoregressiveModel {
+class CachedTranslation final : public AutoregressiveModel {
  public:
-  Translating(const TransformerTranslator& model, const Indices& source, const ValidLengths& lengths)
+  CachedTranslation(const TransformerTranslator& model, const Indices& source, const ValidLengths& lengths)
       : model_(model),
         memories_(model.stack.attend_to(model.encoder(source, lengths), lengths)),
-        cache_(model.stack.cache(kFirstRoom)) {
+        cache_(model.stack.cache(kInitialCapacity)) {
     for (Size i = 0; i < source.shape()[0]; ++i) sentences_.push_back(i);
   }
 
@@ -23,10 +23,10 @@ class Translating final : public AutoregressiveModel {
 
   Step step(const Indices& words) override {
     // The alignment is the mean over the heads of the last block's cross-attention weights.
-    const WeightRecorder looked(model_.stack.blocks[model_.stack.blocks.size() - 1].cross->attention);
+    const WeightRecorder recorder(model_.stack.blocks[model_.stack.blocks.size() - 1].cross->attention);
     const Tensor x = model_.input(words.reshape({words.shape()[0], 1}), cache_.length());
     const Tensor logits = squeeze(model_.output(model_.stack(x, cache_, memories_)), 1);
-    Tensor weights = squeeze(looked.weights().front(), -2);  // (rows, heads…, source)
+    Tensor weights = squeeze(recorder.weights().front(), -2);  // (rows, heads…, source)
     while (weights.rank() > 2) weights = mean(weights, {1});
     return {logits, weights};
   }
@@ -34,7 +34,7 @@ class Translating final : public AutoregressiveModel {
   void keep_rows(const std::vector<Size>& rows) override {
     std::vector<Size> sentences;
     for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
-    // Hypotheses of one sentence share its prepared source, which is reordered only when sentences change.
+    // Hypotheses of one sentence share its prepared source, so it is reordered only if the sentences change.
     if (sentences != sentences_)
       for (PreparedKV& memory : memories_) memory = select_rows(memory, rows);
     sentences_ = std::move(sentences);
@@ -79,7 +79,7 @@ Tensor TransformerTranslator::operator()(const Indices& source, const ValidLengt
 std::unique_ptr<AutoregressiveModel> TransformerTranslator::begin(const Indices& source,
                                                                   const ValidLengths& lengths) const {
   require_eval("translator");
-  return std::make_unique<Translating>(*this, source, lengths);
+  return std::make_unique<CachedTranslation>(*this, source, lengths);
 }
 
 }  // namespace tapestry

@@ -26,7 +26,7 @@ class TransformerTranslator : public SequenceModel {
                                              const ValidLengths& lengths) const override;
 
   TransformerEncoder encoder;
-  /// Decoder: token embeddings with positions, blocks, and the layer to logits.
+  /// Decoder: token embeddings with positions, blocks, and the layer that computes logits.
   TransformerInput input;
   TransformerStack stack;
   Linear output;

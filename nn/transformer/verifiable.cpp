@@ -41,7 +41,7 @@ Tensor VerifiableLanguageModel::extend(const std::vector<std::int64_t>& words,
     all.push_back(parent);
     depths.push_back(parent < 0 ? 0 : depths[static_cast<std::size_t>(parent)] + 1);
   }
-  // Every depth equals its place only if each word follows the one before.
+  // Every depth equals its index if and only if each word follows the one before.
   for (std::size_t i = 0; i < depths.size(); ++i) chain = chain && depths[i] == static_cast<Size>(i);
   const auto count = static_cast<Size>(words.size());
   const Indices ids(words, {1, count});
@@ -50,7 +50,7 @@ Tensor VerifiableLanguageModel::extend(const std::vector<std::int64_t>& words,
   try {
     logits = chain ? model_(ids, cache_) : model_(ids, cache_, tree_mask(all, count), depths);
   } catch (...) {
-    cache_.keep_positions(before, {});  // a block may have stored the words before a part refused them
+    cache_.keep_positions(before, {});  // a block may have stored the words before another threw
     throw;
   }
   parents_ = std::move(all);

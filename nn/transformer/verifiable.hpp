@@ -1,4 +1,4 @@
-// A language model for speculative decoding: it reads a tree of guesses in one pass, and forgets the rejected ones.
+// A language model for speculative decoding: it reads a tree of drafted words in one pass and removes rejected ones.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,8 @@ namespace tapestry {
 ///     VerifiableLanguageModel target(large);
 ///     PromptLookup draft(3, 8);
 ///     const Speculated written = speculate(target, draft, prompt, {.max_length = 200});
-/// Words that follow one another work with every model. A tree has the limits of Attention with a list of positions.
+/// A chain of words works with every model. A tree works with the models whose Attention supports a list of positions
+/// (ScoreState::positions).
 class VerifiableLanguageModel final : public VerifiableModel {
  public:
   /// Begins an empty text with room for `capacity` words. The model must outlive this object. Throws unless the model
@@ -22,10 +23,11 @@ class VerifiableLanguageModel final : public VerifiableModel {
   explicit VerifiableLanguageModel(const LanguageModel& model, Size capacity = 64);
 
   Size length() const override { return cache_.length(); }
-  /// See VerifiableModel. Throws if a tape is active, unless there is at least one word and one parent for each, and
-  /// unless each parent is −1 or comes before its child. If it throws, the text is unchanged.
+  /// See VerifiableModel. Throws if a tape is active, if there is no word or not one parent for each word, or if a
+  /// parent is neither −1 nor before its child. If it throws, the text is unchanged.
   Tensor extend(const std::vector<std::int64_t>& words, const std::vector<Size>& parents) override;
-  /// See VerifiableModel. Throws unless the kept words form one text, and for a layer that cannot forget.
+  /// See VerifiableModel. Throws unless the kept words form one text, and for layers with a state, which cannot remove
+  /// words.
   void keep(Size length, const std::vector<Size>& path) override;
 
  private:
