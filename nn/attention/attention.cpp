@@ -14,12 +14,12 @@ namespace tapestry {
 
 namespace {
 
-/// Tiles are faster than plain ops from this many query-key pairs and this many queries on. One query over a
-/// long cache would leave most of a tile empty.
-constexpr Size kWorthTiles = 64 * 64, kWorthQueries = 16;
+/// Minimum numbers of query-key pairs and of queries for which tiles are faster than plain ops. With one query and a
+/// long cache, most of a tile would be empty.
+constexpr Size kMinTiledPairs = 64 * 64, kMinTiledQueries = 16;
 
-/// Returns the scores (…, Tq, Tk) plus the scheme's terms for keys at these positions, the last Tq of which are the
-/// queries'. The terms are computed for a text without gaps or repetitions, and gathered from there.
+/// Adds the scheme's terms to scores (…, Tq, Tk) for keys at these positions. The queries are the last Tq keys.
+/// Computes the terms of consecutive positions, and gathers the needed ones.
 Tensor add_terms(const Tensor& scores, const PairPositions& scheme, const std::vector<Size>& positions) {
   const Size queries = scores.size(-2);
   if (queries == 0) return scores;
@@ -33,7 +33,7 @@ Tensor add_terms(const Tensor& scores, const PairPositions& scheme, const std::v
   shape.back() = length;
   std::vector<Size> rows(positions.end() - queries, positions.end());
   for (Size& row : rows) row -= first;
-  // The batch axis of size 1 changes places with the gathered axis.
+  // embedding() gathers along axis 0, so the axis to gather changes places with the batch axis of size 1.
   const auto gather = [](const Tensor& x, int axis, const std::vector<Size>& from) {
     const Indices ids(from, {static_cast<Size>(from.size())});
     return transpose(embedding(transpose(x, 0, axis), ids), 0, axis);
@@ -42,8 +42,7 @@ Tensor add_terms(const Tensor& scores, const PairPositions& scheme, const std::v
   return scores + gather(gather(terms, -2, rows), -1, positions);
 }
 
-/// Returns the given rows of a mask with a batch axis. Any other mask serves all rows and is returned
-/// unchanged.
+/// Selects rows of a mask that has a batch axis. Any other mask applies to all rows and is returned unchanged.
 Mask rows_of(const Mask& mask, const std::vector<Size>& rows, int rank) {
   if (!mask.defined() || mask.rank() < rank || mask.shape()[0] == 1) return mask;
   Dims shape = mask.shape();
@@ -126,7 +125,8 @@ void Attention::check_strict(const Mask& live_queries, const Mask& pairs, const 
       in_quotes(), empty, what, to_string(pairs.shape()), std::count(rows.begin(), rows.end(), false));
 }
 
-/// A scheme indexes a table by head: another number of heads would read out of bounds. A sink has one score per head.
+/// A scheme may index a table by head, so with another number of heads it would read out of bounds. A sink has one
+/// score per head.
 void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
   std::optional<Size> wanted = positions_ ? positions_->heads() : std::nullopt;
   if (sink_.defined()) wanted = sink_.size(0);
@@ -142,7 +142,7 @@ void Attention::check_heads(const Tensor& query, const Tensor& keys) const {
         in_quotes(), *wanted, sink_.defined() ? "sink" : "positions", describe(query), describe(keys), heads);
 }
 
-/// Parts that compute with indices of queries or keys in place of positions would be wrong silently.
+/// Throws for parts that use the indices of queries or keys as positions, because their results would be wrong.
 void Attention::check_positions(const Tensor& query, const Tensor& keys, const ScoreState& state) const {
   if (state.positions.empty()) return;
   const Size count = keys.size(-2), queries = query.size(-2);
@@ -193,14 +193,14 @@ Tensor Attention::scores_of(const Tensor& query, const PreparedKV& memory, const
 Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const PreparedKV& memory,
                                               ScoreState& state) const {
   const auto score = [&](const Mask& mask, const Mask& live_queries, ScoreState& next) {
-    const Tensor asked = rotated(query, live_queries, state);
-    return ScoredPairs{asked, scores_of(asked, memory, mask, next), mask, live_queries};
+    const Tensor rotated_query = rotated(query, live_queries, state);
+    return ScoredPairs{rotated_query, scores_of(rotated_query, memory, mask, next), mask, live_queries};
   };
   ScoreState after = state;
   ScoredPairs pairs = score(memory.mask.mask(memory.keys.size(-2)), memory.live_queries, after);
   if (const std::optional<Mask> rest = without_hidden(pairs.mask, pairs.scores)) {
-    // A score of −∞ masks its pair. A query that has no other pair must get no gradient, whatever its values: it is
-    // masked as well, and all pairs are scored again.
+    // A score of −∞ masks its pair. A query without any other pair must get no gradient, even if its values are NaN. So
+    // the query is masked, too, and all pairs are scored again.
     after = state;
     pairs = score(*rest, live_queries_of(*rest), after);
     pairs.scores = zero_masked(pairs.mask, pairs.scores);
@@ -234,11 +234,11 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
   check_positions(query, memory.keys, state);
   // 1. Score: compare each query with each key.
   const ScoredPairs pairs = score_pairs(query, memory, state);
-  // 2. Mask: select the pairs that count. Local attention keeps only those inside a window.
+  // 2. Mask: select the visible pairs. Local attention keeps only those inside a window.
   const Window window =
       local_ ? (*local_)(pairs.query, pairs.scores, pairs.mask, state.step) : Window{pairs.mask};
   if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
-  // 3. Normalise: turn scores into weights. In local-p they fade towards the window's edge.
+  // 3. Normalise: turn scores into weights. In local-p, they decrease towards the edge of the window.
   const Tensor weights = window.fade(weights_of(pairs.scores, window.mask));
   // 4. Dropout.
   const Tensor used = dropout_(weights);
@@ -257,7 +257,7 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const
                                                       const ScoreState& state) const {
   const std::optional<double> factor = score_->dot_factor(query);
   const Size queries = query.size(-2), keys = memory.keys.size(-2);
-  if (queries * keys < kWorthTiles || queries < kWorthQueries || !factor ||
+  if (queries * keys < kMinTiledPairs || queries < kMinTiledQueries || !factor ||
       !options_.normalise.is_softmax() || local_ || WeightRecorder::watches(*this) ||
       (dropout_.training() && dropout_.rate() > 0))
     return {};
@@ -281,9 +281,9 @@ Tensor Attention::context(const Tensor& query, const PreparedKV& memory, ScoreSt
   check_positions(query, memory.keys, state);
   const std::optional<AttendOptions> options = tiled_options(query, memory, state);
   if (!options) return (*this)(query, memory, state).context;
-  const Tensor asked = rotated(query, memory.live_queries, state);
+  const Tensor rotated_query = rotated(query, memory.live_queries, state);
   state.step += query.size(-2);
-  return attend(asked, memory.keys, memory.values, *options);
+  return attend(rotated_query, memory.keys, memory.values, *options);
 }
 
 AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& memory) const {

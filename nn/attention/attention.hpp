@@ -52,8 +52,9 @@ struct AttentionOptions {
   PositionScheme positions = {};
   PairShape pair_shape = {};
   /// Adds a key with value 0 and one learned score for each head of `pair_shape`, so that a query can attend to nothing
-  /// (OpenAI 2025, gpt-oss; Xiao et al. 2023). The normaliser gets its score as a last column, and the layer drops its
-  /// weight. A normaliser that treats each score alone, such as sigmoid_weights, gives the keys the same weights.
+  /// (OpenAI 2025, gpt-oss; Xiao et al. 2023). The normaliser gets the sink's score as an additional last column, and
+  /// the layer drops the sink's weight. With a normaliser that treats each score separately, such as sigmoid_weights, a
+  /// sink has no effect.
   bool learned_sink = false;
 };
 
@@ -68,11 +69,12 @@ struct PreparedKV {
   AttendMask mask;
   /// (…, Tq, 1): true for queries with at least one visible key; undefined if every query has one.
   Mask live_queries;
-  /// Numbers of each key for a score_mod that depends on the layer's input, (B, Tk, n); undefined without one.
+  /// Numbers of each key for a score_mod that depends on the layer's input (LearnedScoreMod::data), (B, Tk, n);
+  /// otherwise undefined.
   Tensor data = {};
 };
 
-/// Reorders batch rows: row i of the result is row rows[i] of `memory`. Beam search uses this to copy and drop
+/// Selects batch rows: row i of the result is row rows[i] of `memory`. Beam search uses this to copy and drop
 /// hypotheses.
 PreparedKV select_rows(const PreparedKV& memory, const std::vector<Size>& rows);
 
@@ -99,8 +101,8 @@ class Attention : public Module {
   /// Prepares keys (…, Tk, d_k), values (…, Tk, d_v), and a mask that broadcasts to (…, Tq, Tk), or none. Throws unless
   /// there is one value for each key.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
-  /// Like prepare(), but does not zero keys and values that no query sees; the caller has done so. `positions`
-  /// are those of the keys.
+  /// Like prepare(), but does not set keys and values that no query sees to 0; the caller must have done so.
+  /// `positions` are those of the keys.
   PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
                           const TokenPositions& positions = {}) const;
   /// Like prepare(), with the number of valid keys of each batch row, or of each query.
@@ -108,8 +110,9 @@ class Attention : public Module {
 
   /// Computes attention for query (…, Tq, d_q). If a decoder passes its queries one at a time, `state` carries the data
   /// that some scores and windows need from earlier queries. Without `state`, the first query has index 0. Throws if
-  /// the positions were made for another number of heads. With state.positions, throws unless the score is a dot
-  /// product without a score_mod or a window, and the scheme of positions has the form of a score_mod, which is added.
+  /// the positions were made for another number of heads. A list in state.positions requires a dot-product score
+  /// without score_mod and window, and positions, if any, with as_score_mod(); otherwise throws. That ScoreMod must add
+  /// a term to the scores.
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   AttentionOutput operator()(const Tensor& query, const PreparedKV& memory) const;
   /// Returns only the context. Calls the tiled kernel attend(), which needs no (Tq, Tk) matrix, if:
@@ -149,7 +152,7 @@ class Attention : public Module {
     Mask live_queries;
   };
   ScoredPairs score_pairs(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
-  /// Returns the scores with the terms of the positions and of score_mod.
+  /// Returns the scores after the position scheme and score_mod.
   Tensor scores_of(const Tensor& query, const PreparedKV& memory, const Mask& pairs, ScoreState& state) const;
   /// Returns the weights of the keys, normalised together with the sink if there is one.
   Tensor weights_of(const Tensor& scores, const Mask& pairs) const;

@@ -36,7 +36,7 @@ Normaliser gumbel_softmax(double temperature, GumbelKind kind) {
     const Tensor noisy = scores + gumbel_noise(scores.shape(), next_stream(), scores.dtype());
     const Tensor soft = softmax_weights(noisy * (1 / temperature), mask);
     if (kind == GumbelKind::soft) return soft;
-    // soft − soft is exactly 0: the value is that of the hardmax, the gradient that of the softmax.
+    // The difference is exactly 0, so the value is that of the hardmax, with the gradient of the softmax.
     return hardmax_weights(noisy, mask) + (soft - soft.detach());
   });
 }

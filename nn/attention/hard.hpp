@@ -1,8 +1,8 @@
-// Hard attention: each query draws one key and reads it alone. A draw has no derivative, so the scores learn
-// from an estimate: the score function (REINFORCE), or a softmax with Gumbel noise.
+// Hard attention: each query draws one key and reads it alone. A draw has no derivative, so training uses an estimate
+// of the gradient: the score-function estimator (REINFORCE), or a softmax with Gumbel noise.
 //
-// Every draw takes the next site of this thread's random_state(), as dropout does. set_random(seed, step)
-// before a step therefore fixes all draws, for any number of threads.
+// Every draw uses the next site of this thread's random_state(), as dropout does. So set_random(seed, step) before a
+// step fixes all draws, for any number of threads.
 #pragma once
 
 #include "core/tensor/indices.hpp"
@@ -24,10 +24,10 @@ enum class GumbelKind {
   straight_through  ///< one-hot at the largest weight, with the gradient of the softmax
 };
 
-/// Returns a normaliser: softmax of (scores + Gumbel noise) / τ, with new noise at each call (Jang, Gu &
-/// Poole 2017; Maddison, Mnih & Teh 2017). As τ → 0 the weights approach a one-hot draw. The gradient is a
-/// biased estimate of the draw's gradient; a smaller τ has less bias and more variance. It draws in eval
-/// mode, too; use hardmax_weights to read the likeliest key. Throws unless τ is positive and finite.
+/// Returns a normaliser: softmax of (scores + Gumbel noise) / τ, with new noise at each call (Jang, Gu & Poole 2017;
+/// Maddison, Mnih & Teh 2017). As τ → 0 the weights approach a one-hot draw. The gradient is a biased estimate; a
+/// smaller τ has less bias and more variance. It also draws in eval mode; use hardmax_weights to read the likeliest
+/// key. Throws unless τ is positive and finite.
 ///     Attention reads{scaled_dot(), {.normalise = gumbel_softmax(0.5, GumbelKind::straight_through)}};
 Normaliser gumbel_softmax(double temperature, GumbelKind kind = GumbelKind::soft);
 
@@ -45,12 +45,12 @@ struct Choice {
 /// Masked pairs have no effect. Throws if there are no keys (Tk = 0).
 Choice choose(const Tensor& scores, const Mask& mask = {});
 
-/// Returns the surrogate loss L + (L − b) ln p, element by element, without gradient through the factor
-/// (L − b). Its *gradient* estimates that of the expected loss without bias, if the baseline b does not
-/// depend on the draw (Williams 1992, REINFORCE); its value has no meaning. `losses` has any shape, one for
-/// each draw, and lower is better. `log_probability` has the same shape; for several draws behind one loss,
-/// pass their sum. If losses also depend on weights other than through the draw, that gradient flows, too. A
-/// baseline tensor broadcasts to the losses and gets no gradient; a learned baseline needs a separate loss.
+/// Returns the surrogate loss L + (L − b) ln p, element by element, without gradient through the factor (L − b). Its
+/// *gradient* estimates that of the expected loss without bias, if the baseline b does not depend on the draw
+/// (Williams 1992, REINFORCE); its value has no meaning. `losses` has any shape, one for each draw, and lower is
+/// better. `log_probability` has the same shape; for several draws behind one loss, pass their sum. If the losses also
+/// depend on parameters in other ways than through the draw, that gradient is included. A baseline tensor broadcasts to
+/// the losses and gets no gradient; a learned baseline needs a separate loss.
 Tensor score_function_loss(const Tensor& losses, const Tensor& log_probability, double baseline = 0);
 Tensor score_function_loss(const Tensor& losses, const Tensor& log_probability, const Tensor& baseline);
 

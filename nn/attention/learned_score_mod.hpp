@@ -14,16 +14,16 @@ namespace tapestry {
 
 /// One parameter of a score_mod; every layer has its own copy.
 struct ProgramParameter {
-  std::string name;   // under the layer's name
+  std::string name;   // relative to the layer's name
   Dims shape;         // shape of the parameter
   Initialiser first;  // initial values
 };
 
-/// Builds the ScoreMod for a number of queries and keys from the parameters, in their declared order. The
-/// last query is at the position of the last key: key j is at.i + (keys − queries) − at.j before query i.
+/// Builds the ScoreMod for this number of queries and keys from the parameters, in their declared order. The last query
+/// is at the position of the last key, so key at.j is at.i + (keys − queries) − at.j positions before query at.i.
 using MakeScoreMod = std::function<ScoreMod(const std::vector<Tensor>& parameters, Size queries, Size keys)>;
-/// Computes n numbers for each token from the parameters and the layer's input (B, T, width): (B, T, n). Token t's
-/// numbers may depend on token t alone, since a cache stores them with its keys.
+/// Computes n numbers for each token, (B, T, n), from the parameters and the layer's input (B, T, width). The numbers
+/// of token t may depend on token t alone, since a cache stores them with its key.
 using TokenData = std::function<Tensor(const std::vector<Tensor>& parameters, const Tensor& input)>;
 
 /// Value of `score_mod` in AttentionOptions and BlockOptions:
@@ -34,8 +34,8 @@ using TokenData = std::function<Tensor(const std::vector<Tensor>& parameters, co
 struct LearnedScoreMod {
   std::vector<ProgramParameter> parameters = {};  // created by each layer
   MakeScoreMod make = {};                         // empty: scores are unchanged
-  /// If set, its result for all keys (B, Tk, n) follows the parameters that `make` receives: p.back(). The queries are
-  /// the last of these tokens, so `data` is for self-attention in MultiHeadAttention and TransformerBlock.
+  /// If set, `make` gets its result for all keys, (B, Tk, n), as an additional last parameter, p.back(). Works only in
+  /// the self-attention of MultiHeadAttention and TransformerBlock, where the queries are the last of the keys.
   ///     // The forgetting gate ln sigmoid(W x) of each head (FoX, Lin et al. 2025); `make` sums it along the keys.
   ///     .data = [](const auto& p, const Tensor& x) { return -softplus(-matmul(x, transpose(p[0]))); }
   TokenData data = {};
@@ -47,13 +47,13 @@ class ProgrammedScore : public Module {
   /// Throws if `program` has no make function.
   ProgrammedScore(Parent parent, const LearnedScoreMod& program);
 
-  /// Returns the ScoreMod for this number of queries and keys.
-  /// `data` is the result of data() for all keys, if the program has such a function.
+  /// Returns the ScoreMod for this number of queries and keys. `data`: the result of data() for all keys, if
+  /// needs_data().
   ScoreMod operator()(Size queries, Size keys, const Tensor& data = {}) const;
-  /// Returns the numbers of each token of `input` (B, T, width), (B, T, n); undefined without such a function. Throws
-  /// if they have another batch size or time.
+  /// Returns the numbers (B, T, n) of the tokens of `input` (B, T, width); undefined unless needs_data(). Throws if
+  /// their batch size or T differs from that of the input.
   Tensor data(const Tensor& input) const;
-  /// Returns true if the program computes numbers from the layer's input.
+  /// Returns true if LearnedScoreMod::data is set.
   bool needs_data() const { return static_cast<bool>(program_.data); }
 
  private:

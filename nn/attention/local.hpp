@@ -28,7 +28,7 @@ struct Local {
 Local local_m(Size reach);
 Local local_p(Size reach, Size query_width, Size hidden);
 
-/// A window of one call: narrows the mask and fades the weights.
+/// The window of one call: a mask, and factors that decrease towards the edge.
 struct Window {
   /// Visible pairs inside the window; undefined: all pairs.
   Mask mask = {};
@@ -48,9 +48,9 @@ class LocalWindow : public Module {
   /// Throws for D < 0, and for D = 0 in local-p (a Gaussian of width 0).
   LocalWindow(Parent parent, const Local& local);
 
-  /// query (…, Tq, d_q), scores (…, Tq, Tk), and an optional mask that broadcasts to the scores. `step`:
-  /// number of earlier queries. S counts the keys up to the last one that the query may see. If no key is
-  /// left (in local-m, p_t is past the end), the row is empty.
+  /// query (…, Tq, d_q), scores (…, Tq, Tk), and an optional mask that broadcasts to the scores. `step`: number of
+  /// earlier queries. S counts the keys up to the last one that the query may see. If no key is left
+  /// (in local-m, if p_t is past the end), the row of the mask is all false.
   Window operator()(const Tensor& query, const Tensor& scores, const Mask& mask, Size step) const;
 
   /// W_p (hidden, d_q) and v_p (hidden); undefined in local-m.

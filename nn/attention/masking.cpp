@@ -14,7 +14,7 @@ Mask live_keys_of(const Mask& mask, const Dims& keys) {
         "[attention] a mask (…, queries, keys) and keys (…, keys, width) "
         "must have at least two axes, got {} and {}",
         to_string(mask.shape()), to_string(keys));
-  // live: the axes of the keys without their width, after the axes that only the mask has.
+  // live: first the axes that only the mask has, then the axes of the keys without their width.
   const int rank = std::max(mask.rank(), keys.rank());
   Dims live = Dims::filled(rank, 1), pairs = Dims::filled(rank, 1);
   for (int back = 1; back <= rank; ++back) {

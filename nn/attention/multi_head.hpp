@@ -23,7 +23,7 @@ struct MultiHeadOptions {
   /// d_k and d_v of one head; 0 means width / heads, and d_k.
   Size head_width = 0, value_head_width = 0;
   Bias bias = Bias::yes;  // in all four projections
-  /// No query sees a later key. Passed to `attend.positions` only; the caller provides the mask.
+  /// True if no query sees a later key. This only informs the position scheme; the caller must pass the mask.
   bool causal = false;
   ScoreFactory score = scaled_dot();  // compares queries and keys within a head
   /// Applies an RMSNorm with a learned gain (d_k) to each query and key of a head, before rotary positions (QK-norm;
@@ -53,14 +53,14 @@ class MultiHeadAttention : public Module {
                      const TokenPositions& positions = {}) const;
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
-  /// Returns keys, values and data from earlier calls of prepare(), joined along time, with a mask. The same mask
-  /// shapes and guarantees as in prepare(); the keys are not rotated again.
+  /// Adds a mask to keys, values and data from earlier calls of prepare(), which the caller has joined along time. The
+  /// mask has the shapes and effects that it has in prepare(). The keys are not rotated again.
   PreparedKV with_mask(const PreparedKV& memory, const Mask& mask) const;
 
-  /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). For windows and rotary
-  /// positions, the queries are at `positions`; schemes of distances (Shaw, T5, ALiBi) place the last query at the
-  /// last key. A list of positions has one for each key, and the queries are the last; Attention has its limits. A
-  /// batch size of 1 is broadcast; any other mismatch of queries and memory throws.
+  /// queries (B, Tq, width) → context (B, Tq, width) and weights (B, H, Tq, Tk). For windows and rotary positions, the
+  /// queries are at `positions`; for schemes of distances (Shaw, T5, ALiBi), the last query is at the position of the
+  /// last key. A list of positions has one for each key, and the queries are the last keys; see Attention for what
+  /// supports a list. A batch size of 1 is broadcast; any other mismatch of queries and memory throws.
   AttentionOutput operator()(const Tensor& queries, const PreparedKV& memory,
                              const TokenPositions& positions = {}) const;
   /// Returns the context alone, in tiles where possible: see Attention::context.

@@ -20,12 +20,14 @@ namespace tapestry {
 
 namespace {
 
-/// Returns the mask expanded to the shape of the scores: unlike with where(), it must not widen them.
+/// Returns the mask expanded to the shape of the scores. Throws if it has axes that would widen the scores, which
+/// where() would accept.
 Mask fitted(const Mask& mask, const Tensor& scores, const char* name) {
   return mask.defined() ? mask.expand(scores.shape(), name) : mask;
 }
 
-/// Throws, with the first such pair, if a masked pair has another weight than 0: a query would see a later token.
+/// Throws, naming the first such pair, if a masked pair has a weight other than 0, since a query could see a later
+/// token.
 void check_masked(const Tensor& weights, const Mask& mask) {
   const Tensor hidden =
       where(fitted(mask, weights, "normalise"), scalar(0, weights.dtype()), weights.detach());

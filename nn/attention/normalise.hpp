@@ -30,13 +30,12 @@ concept WeightsFunctionBut = !std::same_as<std::remove_cvref_t<F>, Self> &&
 /// mask is optional and broadcasts to the scores. A function must keep this contract:
 ///  - The weights have the shape of the scores.
 ///  - A masked pair gets the weight 0 exactly and no gradient, whatever its score. A row whose keys are all masked is
-///    all 0. A layer masks pairs with a score of −∞ too, and sets these scores to 0.
+///    all 0. A layer also masks pairs with a score of −∞, and sets their scores to 0.
 ///  - A row of weights depends only on the scores of the row's visible pairs. So masked scores must not enter a sum:
-///    apply zero_masked(mask, …) from masking.hpp before you sum. Tk is no constant either: with a cache it is the
-///    number of tokens so far, and without one it counts masked keys. Count the visible keys, or capture a number.
+///    apply zero_masked(mask, …) from masking.hpp before you sum. Do not use Tk: with a cache it is the number of
+///    tokens so far, and without one it includes masked keys. Count the visible keys, or capture a fixed number.
 ///  - With AttentionOptions::learned_sink, the last column of the scores is the sink, so scores.size(-1) is the number
-///    of keys + 1. The layer drops the sink's weight. A function of each score alone gives the same weights as without
-///    a sink.
+///    of keys + 1. The layer drops the sink's weight. If a function treats each score separately, a sink has no effect.
 class Normaliser {
  public:
   /// (scores, mask) → weights

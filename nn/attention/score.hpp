@@ -15,17 +15,17 @@
 
 namespace tapestry {
 
-/// Inputs of a score besides query and keys, and the state carried from query to query when they come singly.
+/// Inputs of a score other than query and keys, and the state that a decoder carries from one query to the next.
 struct ScoreState {
-  /// Pairs that count, or no mask. Other pairs get no weight, so a score may skip them.
+  /// Mask of the visible pairs, or none. Other pairs get no weight, so a score may skip them.
   Mask mask;
   /// Number of earlier queries.
   Size step = 0;
   /// Weights of the previous query (…, Tq, Tk); undefined at first.
   Tensor weights;
-  /// Memory of the score, passed on from one call to the next.
+  /// Data that the score keeps from one call to the next.
   Tensor memory;
-  /// Positions of all keys, the last of which are the queries, where they differ from the indices; empty otherwise.
+  /// Positions of all keys if they differ from the indices; otherwise empty. The queries are the last keys.
   std::vector<Size> positions = {};
 };
 
@@ -36,12 +36,12 @@ class Score : public Module {
 
   /// Prepares keys (…, Tk, d_k) once per sequence; the result may have any shape.
   virtual Tensor prepare(const Tensor& keys) const { return keys; }
-  /// Returns scores (…, Tq, Tk) of query (…, Tq, d_q) and the result of prepare(). In a self-attention with a cache,
-  /// a row must not depend on other queries: those of earlier tokens are not there.
+  /// Returns scores (…, Tq, Tk) of query (…, Tq, d_q) and the result of prepare(). In self-attention with a cache, a
+  /// row must depend on its own query alone, because the queries of earlier tokens are not available.
   virtual Tensor score(const Tensor& query, const Tensor& prepared, ScoreState& state) const = 0;
-  /// Returns f if the score is f · query · prepared key: then it can run in tiles.
+  /// Returns f if the score is f · (query · prepared key), which tiled attention can compute; otherwise nothing.
   virtual std::optional<double> dot_factor(const Tensor& /*query*/) const { return {}; }
-  /// Returns true if each query depends on earlier weights: then several queries at once are refused.
+  /// Returns true if scores depend on the weights of earlier queries, so that queries must come one at a time.
   virtual bool one_at_a_time() const { return false; }
 };
 
@@ -61,7 +61,7 @@ class FunctionScore : public Score {
   Function function_;
 };
 
-/// Factory of a score. Attention layers take a factory because the score registers inside the layer.
+/// Factory of a score. Attention layers take a factory because a score must be constructed as a child of the layer.
 class ScoreFactory {
  public:
   /// Wraps a callable (Q, K) → scores.

@@ -1,5 +1,5 @@
-// All scores. To add one, write a class with prepare() and score() and its factory function in one of these
-// files; then add a row to tests/nn/attention/score_table.cpp, which drives its tests.
+// All scores. To add one, write a class with prepare() and score() and its factory function in one of these files; then
+// add a row to tests/nn/attention/score_table.cpp, the table of all scores to test.
 #pragma once
 
 #include "nn/attention/additive_scores.hpp"

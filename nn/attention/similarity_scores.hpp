@@ -1,4 +1,4 @@
-// Scores that compare query and key as two vectors: by distance, by product, by angle.
+// Scores that compare the vectors of query and key: by distance, dot product or angle.
 #pragma once
 
 #include "nn/attention/score.hpp"
@@ -58,9 +58,9 @@ class GeneralScore : public Score {
   Parameter weight;
 };
 
-/// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key have the same width. A
-/// vector of zeros has no direction: its scores and its gradient are 0. The same holds for a vector whose
-/// ‖x‖² leaves the range of its type (in f32, components below 1e-23 or above 1e19).
+/// s = g q · k / (‖q‖ ‖k‖) (query-key normalisation: Henry et al. 2020); query and key have the same width. A vector of
+/// zeros has no direction, so its scores and its gradient are 0. The same holds for a vector whose ‖x‖² underflows or
+/// overflows (in f32, components below 1e-23 or above 1e19).
 class CosineScore : public Score {
  public:
   CosineScore(Parent parent, double gain);
@@ -79,8 +79,8 @@ ScoreFactory nadaraya_watson(double sigma = 1, Sigma kind = Sigma::fixed);
 ScoreFactory dot();
 ScoreFactory scaled_dot();
 ScoreFactory general(Size query_width, Size key_width);
-/// Makes a CosineScore. `gain`: initial value of g. A cosine is at most 1, so g bounds the advantage of one
-/// key over the others; for n keys the paper starts from log₂(n² − n).
+/// Makes a CosineScore. `gain`: initial value of g. A cosine is at most 1, so g limits how much one score can exceed
+/// another. For n keys, the paper starts from log₂(n² − n).
 ScoreFactory cosine(double gain = 10);
 
 }  // namespace tapestry

@@ -39,7 +39,7 @@ bool VisiblePairs::sees(Size query, Size key) const {
   return rule_.window == 0 || std::abs(ahead) < rule_.window || position(key) < rule_.sinks;
 }
 
-/// One query at the last key sees every key, unless a window ends before the first one.
+/// Returns false only if the rule hides no pair. A single query is the last token, so causality hides no key from it.
 bool VisiblePairs::hides() const {
   return (rule_.causal && queries_ > 1) || (rule_.window > 0 && keys_ > rule_.window);
 }
@@ -57,7 +57,8 @@ Mask VisiblePairs::visible() const {
   return Mask::from(queries_, keys_, [this](Size i, Size j) { return sees(i, j); }) & given_;
 }
 
-/// A mask (B, Tq, Tk) would broadcast to scores (heads, Tq, Tk) of each row, if there are B heads.
+/// Inserts axes for the heads, because a mask (B, Tq, Tk) would otherwise broadcast along the heads if there are B of
+/// them.
 Mask VisiblePairs::with_head_axes(Mask mask, int axes) {
   if (!mask.defined() || mask.rank() < 3) return mask;
   if (mask.rank() == 4 && mask.shape()[1] == 1)

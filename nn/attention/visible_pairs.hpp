@@ -9,7 +9,7 @@
 
 namespace tapestry {
 
-/// Pairs that a layer of self-attention may use at all.
+/// Rule for the pairs that self-attention may use.
 struct PairRule {
   /// No query sees a later key.
   bool causal = false;
@@ -20,13 +20,15 @@ struct PairRule {
   Size sinks = 0;
 };
 
-/// Visible pairs of the last Tq of Tk tokens, the queries, with all Tk tokens, the keys. Query i is at position
-/// first() + i. Every self-attention of the models gets its pairs in this form, with and without a cache.
+/// Visible pairs of self-attention. The keys are all Tk tokens of a text so far, and the queries are the last Tq of
+/// them: query i is token first() + i. Every self-attention layer gets its pairs in this form, with and without a
+/// cache.
 class VisiblePairs {
  public:
-  /// `mask`, if given, hides more pairs. It broadcasts to (Tq, Tk), (B, Tq, Tk) or (B, heads, Tq, Tk). Throws for a
-  /// rule out of range, for more queries than keys, and for a mask of other queries or keys. `positions`, if given,
-  /// has one for each token, for the window and the sinks; each token must then come after those that it may see.
+  /// `mask`, if given, hides more pairs. It broadcasts to (Tq, Tk), (B, Tq, Tk) or (B, heads, Tq, Tk). Throws if the
+  /// rule is out of range, if there are more queries than keys, or if the mask does not fit them. `positions`, if
+  /// given, has the position of each token, for the window and the sinks. Each token must then come after those that it
+  /// may see.
   VisiblePairs(const PairRule& rule, Size queries, Size keys, Mask mask = {},
                std::vector<Size> positions = {});
 
@@ -43,9 +45,10 @@ class VisiblePairs {
   /// Returns the same for scores with another number of axes for the heads: none, (B, Tq, Tk), or several.
   /// Throws Error for a mask that differs between heads, unless the scores have one such axis.
   Mask mask_for(const Tensor& scores) const { return with_head_axes(visible(), scores.rank() - 3); }
-  /// Returns the same in the form that attend() and PreparedKV take: in tiles without a mask of the caller.
+  /// Returns the same for attend() and PreparedKV: a BlockMask, or a Mask if the caller gave one; undefined if all
+  /// pairs are visible.
   AttendMask for_attend() const;
-  /// Returns the pairs of all tokens with all tokens. Throws if the caller gave a mask for the last ones alone.
+  /// Returns the pairs of all tokens with all tokens. Throws if the caller gave a mask for the last tokens alone.
   VisiblePairs of_whole_text() const;
 
  private:

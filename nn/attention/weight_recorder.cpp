@@ -8,7 +8,7 @@ namespace tapestry {
 
 namespace {
 
-/// The recorders that are alive, in any thread. Their number is read without the lock: usually it is 0.
+/// All recorders that are alive, in any thread. Their number, which is usually 0, is read without the lock.
 struct Registry {
   std::mutex mutex;
   std::vector<WeightRecorder*> recorders;

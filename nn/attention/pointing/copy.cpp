@@ -71,7 +71,7 @@ Indices likeliest_word(const Tensor& mixture, const Indices& source) {
   return Indices(ids, {mixture.size(0), steps});
 }
 
-// Computes in logarithms, ln(e^a + e^b) of generating and copying the target: a product of two small
+// Computes with logarithms, ln(e^a + e^b) for generating (a) and copying (b) the target. A product of two small
 // probabilities would be 0 in f32, and its logarithm infinite.
 Tensor copy_loss(const CopyScores& scores, const Indices& source, const Indices& targets, CopyLoss options) {
   const auto [batch, steps, words, places] = checked("copy_loss", scores, source);

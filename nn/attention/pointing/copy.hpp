@@ -4,7 +4,7 @@
 //     P(w) = p_gen softmax(logits)_w + (1 − p_gen) Σ_{j: x_j = w} α_j
 //
 // `source` and targets hold ids of an open vocabulary. Ids below V, the number of logits, are known tokens. All other
-// ids name unknown tokens, in any number.
+// ids name unknown tokens; there may be any number of them.
 #pragma once
 
 #include "core/ops/loss.hpp"
@@ -34,7 +34,7 @@ struct CopyLoss {
 };
 /// Returns −ln P(target) for targets (B, T) of the open vocabulary, without computing P of other tokens. The loss is
 /// finite: the attention to a target counts as at least 1e-30. Throws if a target is neither known nor in its row of
-/// the source; use the id of the unknown token there.
+/// the source; for such a target, use the vocabulary's id for unknown tokens.
 Tensor copy_loss(const CopyScores& scores, const Indices& source, const Indices& targets,
                  CopyLoss options = {});
 

@@ -18,7 +18,7 @@ namespace tapestry {
 namespace {
 
 /// Returns y_j = x_j + keep_j y_{j−1} along the last axis, with y_0 = x_0; keep_0 is ignored.
-Tensor run_on(const Tensor& x, const Tensor& keep) {
+Tensor scan(const Tensor& x, const Tensor& keep) {
   const Tensor from = contiguous(x.detach()), factors = contiguous(keep.detach());
   const Size length = x.size(-1), rows = length == 0 ? 0 : x.count() / length;
   Tensor y = Tensor::uninitialised(x.shape(), x.dtype());
@@ -37,7 +37,7 @@ Tensor run_on(const Tensor& x, const Tensor& keep) {
 
 // y_j = x_j + k_j y_{j−1}        ∂x_j = dy_j + k_{j+1} ∂x_{j+1}, the same in reverse        ∂k_j = ∂x_j y_{j−1}
 Tensor running(const Tensor& x, const Tensor& keep) {
-  return op<"running">({}, run_on(x, keep),
+  return op<"running">({}, scan(x, keep),
                        wrt_all(std::array{&x, &keep}, [x, keep](const Tensor& dy, const Tensor& y) {
                          const Size length = dy.size(-1);
                          if (length == 0) return std::array{dy, dy};
@@ -54,18 +54,18 @@ void check_pair(const char* name, const Tensor& scores, const Tensor& previous) 
 }
 
 /// Returns α_0: the reader starts at the first key.
-Tensor at_the_first(const Tensor& scores) {
+Tensor at_first_key(const Tensor& scores) {
   if (scores.size(-1) == 0) return scores.detach();
   Dims one = scores.shape();
   one.back() = 1;
   return pad(ones(one, scores.dtype()), -1, 0, scores.size(-1) - 1);
 }
 
-/// Probabilities from scores (…, keys): of stopping at each key, and of having passed the previous key.
-struct Chances {
+/// Probabilities (…, keys): of stopping at each key once there, and of passing the key before it.
+struct StopProbabilities {
   Tensor stop, passed;
 };
-Chances chances_of(const Tensor& scores, const Mask& mask) {
+StopProbabilities stop_probabilities(const Tensor& scores, const Mask& mask) {
   const Tensor seen = zero_masked(mask, scores), one = scalar(1, scores.dtype());
   // 1 − p, accurate where p is near 1. Masked keys are always passed.
   const Tensor go_on = mask.defined() ? where(mask, sigmoid(-seen), one) : sigmoid(-seen);
@@ -77,19 +77,19 @@ Chances chances_of(const Tensor& scores, const Mask& mask) {
 Tensor monotonic_step(const Tensor& scores, const Tensor& previous, const Mask& mask) {
   check_pair("monotonic_step", scores, previous);
   if (scores.count() == 0) return scores;
-  const Chances chances = chances_of(scores, mask);
-  return chances.stop * running(previous, chances.passed);
+  const StopProbabilities p = stop_probabilities(scores, mask);
+  return p.stop * running(previous, p.passed);
 }
 
 Tensor monotonic_weights(const Tensor& scores, const Mask& mask) {
   if (scores.rank() < 2)
     fail("[monotonic_weights] scores must be (…, queries, keys), got {}", describe(scores));
   if (scores.count() == 0) return scores;
-  const Chances chances = chances_of(scores, mask);
+  const StopProbabilities p = stop_probabilities(scores, mask);
   std::vector<Tensor> rows;
-  Tensor previous = at_the_first(select(scores, -2, 0));
+  Tensor previous = at_first_key(select(scores, -2, 0));
   for (Size t = 0; t < scores.size(-2); ++t) {
-    previous = select(chances.stop, -2, t) * running(previous, select(chances.passed, -2, t));
+    previous = select(p.stop, -2, t) * running(previous, select(p.passed, -2, t));
     rows.push_back(previous);
   }
   return stack(rows, -2);
@@ -138,15 +138,15 @@ PreparedKV MonotonicAttention::prepare(const Tensor& keys, const Tensor& values,
           {}};
 }
 
-MonotonicAttention::Asked MonotonicAttention::ask(const Tensor& query, const PreparedKV& memory,
-                                                  ScoreState& state) const {
+MonotonicAttention::ScoredQuery MonotonicAttention::score_query(const Tensor& query, const PreparedKV& memory,
+                                                                ScoreState& state) const {
   if (query.rank() != 3 || query.size(1) != 1)
     fail(
         "[monotonic{}] query must be (batch, 1, width), got {}; each query starts where the previous one stopped",
         in_quotes(), describe(query));
   state.mask = memory.mask.mask(memory.values.size(-2));
   const Tensor scores = score_->score(query, memory.keys, state) + offset;
-  return {scores, state.weights.defined() ? state.weights : at_the_first(scores)};
+  return {scores, state.weights.defined() ? state.weights : at_first_key(scores)};
 }
 
 AttentionOutput MonotonicAttention::read(const Tensor& weights, const PreparedKV& memory, ScoreState& state) {
@@ -157,7 +157,7 @@ AttentionOutput MonotonicAttention::read(const Tensor& weights, const PreparedKV
 
 AttentionOutput MonotonicAttention::operator()(const Tensor& query, const PreparedKV& memory,
                                                ScoreState& state) const {
-  auto [scores, previous] = ask(query, memory, state);
+  auto [scores, previous] = score_query(query, memory, state);
   if (training() && options_.noise > 0) {
     const Stream stream = next_stream();
     std::vector<double> noise;
@@ -170,8 +170,8 @@ AttentionOutput MonotonicAttention::operator()(const Tensor& query, const Prepar
 
 AttentionOutput MonotonicAttention::stop(const Tensor& query, const PreparedKV& memory,
                                          ScoreState& state) const {
-  const Asked asked = ask(query, memory, state);
-  return read(monotonic_stop(asked.scores, asked.previous, state.mask), memory, state);
+  const ScoredQuery scored = score_query(query, memory, state);
+  return read(monotonic_stop(scored.scores, scored.previous, state.mask), memory, state);
 }
 
 }  // namespace tapestry

@@ -15,8 +15,8 @@
 
 namespace tapestry {
 
-/// Returns α_t (…, S) of one query from scores (…, S) and the previous stop α_{t−1} (…, S). It divides by no product of
-/// probabilities, so it stays accurate where they are near 0 or 1. It never stops at masked keys.
+/// Returns α_t (…, S) of one query from scores (…, S) and the previous stop α_{t−1} (…, S). It does not divide by a
+/// product of probabilities, so it is accurate even if they are near 0 or 1. It never stops at masked keys.
 Tensor monotonic_step(const Tensor& scores, const Tensor& previous, const Mask& mask = {});
 
 /// Returns α of all queries in order, as a normaliser: scores (…, Tq, Tk) → (…, Tq, Tk).
@@ -28,11 +28,11 @@ Tensor monotonic_weights(const Tensor& scores, const Mask& mask = {});
 Tensor monotonic_stop(const Tensor& scores, const Tensor& previous, const Mask& mask = {});
 
 struct MonotonicOptions {
-  /// Standard deviation of normal noise added to scores in training. It makes scores learn to be far from 0, where the
+  /// Standard deviation of normal noise added to scores in training. It trains the scores to be far from 0, so that the
   /// expected weights and the decision nearly agree.
   double noise = 1;
-  /// Initial value of the score's offset r. Below 0, so that an untrained reader does not stop at the first keys each
-  /// time.
+  /// Initial value of the score's offset r. It is negative, so that an untrained reader does not always stop at the
+  /// first keys.
   double first_offset = -1;
 };
 
@@ -56,10 +56,10 @@ class MonotonicAttention : public Module {
 
  private:
   /// Scores (B, 1, S), and the previous stop.
-  struct Asked {
+  struct ScoredQuery {
     Tensor scores, previous;
   };
-  Asked ask(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
+  ScoredQuery score_query(const Tensor& query, const PreparedKV& memory, ScoreState& state) const;
   static AttentionOutput read(const Tensor& weights, const PreparedKV& memory, ScoreState& state);
 
   ModulePtr<Score> score_;

@@ -6,9 +6,9 @@ namespace tapestry {
 
 namespace {
 
-constexpr double kLeast = 1e-8;  // added to weights before a power, and to squares below a root
+constexpr double kEpsilon = 1e-8;  // added to weights before a power, and to squares below a root
 
-Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes) + kLeast); }
+Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes) + kEpsilon); }
 
 /// Returns the shape with another size of the last axis.
 Dims with_last(Dims shape, Size last) {
@@ -41,8 +41,8 @@ Tensor content_weights(const Tensor& memory, const Tensor& key, const Tensor& st
 
 Tensor shift_weights(const Tensor& weights, const Tensor& shift) {
   const Size slots = weights.size(-1), places = shift.size(-1), reach = places / 2;
-  // The ring in one row: the last r slots, all slots, the first r slots. Slots n − r … n + r are then
-  // adjacent.
+  // The ring as one row: the last r slots, all slots, the first r slots. So slots n − r … n + r are adjacent for every
+  // n.
   const Tensor ring =
       reach == 0
           ? weights
@@ -59,7 +59,7 @@ Tensor shift_weights(const Tensor& weights, const Tensor& shift) {
 
 Tensor sharpen_weights(const Tensor& weights, const Tensor& sharpness) {
   // (w + ε)^γ, divided by its sum, as a softmax: no power underflows or overflows.
-  return softmax(sharpness * log(weights + kLeast), -1);
+  return softmax(sharpness * log(weights + kEpsilon), -1);
 }
 
 Tensor address(const Tensor& memory, const Tensor& before, const Addressing& how) {

@@ -10,7 +10,7 @@ namespace tapestry {
 /// Parameters that move the heads. Without a key, the content lookup and the gate are skipped; without a
 /// shift, the shift and the sharpening.
 struct Addressing {
-  /// k (…, H, W): the content to look for.
+  /// k (…, H, W): the content to search for.
   Tensor key = {};
   /// β (…, H, 1), at least 0: factor of the cosines. A larger β favours the most similar slot.
   Tensor strength = {};
@@ -22,16 +22,17 @@ struct Addressing {
   Tensor sharpness = {};
 };
 
-/// Returns the softmax over slots of β cos(k, M_n): memory (…, N, W), key (…, H, W), strength (…, H, 1) →
-/// (…, H, N). Here cos(x, y) is x/√(Σx² + 10⁻⁸) · y/√(Σy² + 10⁻⁸): that with a row of zeros is 0, and rows shorter than
-/// about 10⁻³ have smaller cosines than by the definition. The slope at a row of zeros is 10⁴ times the other unit row.
+/// Returns the softmax over slots of β cos(k, M_n): memory (…, N, W), key (…, H, W), strength (…, H, 1) → (…, H, N).
+/// Here cos(x, y) is x/√(Σx² + 10⁻⁸) · y/√(Σy² + 10⁻⁸): the cosine with a row of zeros is 0, and a row shorter than
+/// about 10⁻³ has a smaller cosine than by the usual definition. The gradient at a row of zeros is 10⁴ times the unit
+/// vector of the other row.
 Tensor content_weights(const Tensor& memory, const Tensor& key, const Tensor& strength);
 
 /// Returns w'_n = Σ_j s_j w_{n−j}, j = −r … r, over slots in a ring: weights (…, H, N), shift (…, H, 2r + 1).
 Tensor shift_weights(const Tensor& weights, const Tensor& shift);
 
-/// Returns (w_n + 10⁻⁸)^γ / Σ_m (w_m + 10⁻⁸)^γ: weights (…, H, N), sharpness (…, H, 1). With 10⁻⁸ the logarithm of a
-/// weight of 0 and its slope are finite; the paper has w_n^γ / Σ_m w_m^γ.
+/// Returns (w_n + 10⁻⁸)^γ / Σ_m (w_m + 10⁻⁸)^γ: weights (…, H, N), sharpness (…, H, 1). The paper has w_n^γ / Σ_m
+/// w_m^γ; the 10⁻⁸ keeps the logarithm of a weight of 0 and its derivative finite.
 Tensor sharpen_weights(const Tensor& weights, const Tensor& sharpness);
 
 /// Moves heads from the weights `before` (…, H, N) by content, gate, shift and sharpening, in this order, and

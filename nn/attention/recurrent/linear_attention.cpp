@@ -69,17 +69,17 @@ Remembered LinearAttention::operator()(const Tensor& x, const Tensor& state) con
          options_.width);
   const bool positive = options_.features == KeyFeatures::positive;
   const auto projected = [&](const Linear& layer) { return by_heads(layer(x), options_.heads); };
-  const Tensor asking = features_of(projected(query), options_.features),
+  const Tensor queries = features_of(projected(query), options_.features),
                keys = features_of(projected(key), options_.features);
   Tensor values = projected(value);
-  // An extra column of ones: reading it gives the sum of the weights.
+  // An extra column of ones, whose result is the sum of the weights.
   if (positive) values = concat({values, ones({x.size(0), options_.heads, x.size(1), 1}, x.dtype())}, -1);
   LinearAttendOptions how{.rule = options_.rule, .state = state};
   if (gate_weight.defined()) how.log_keep = -softplus(-transpose(linear(x, gate_weight, gate_bias), 1, 2));
   if (strength_weight.defined())
     how.strength = sigmoid(transpose(linear(x, strength_weight, strength_bias), 1, 2));
-  Remembered result = x.size(1) == 1 ? linear_attend_by_word(asking, keys, values, how)
-                                     : linear_attend(asking, keys, values, how, options_.chunk);
+  Remembered result = x.size(1) == 1 ? linear_attend_by_word(queries, keys, values, how)
+                                     : linear_attend(queries, keys, values, how, options_.chunk);
   if (positive) {
     const Size e = options_.value_head_width;
     result.read = slice(result.read, -1, 0, e) / (slice(result.read, -1, e, e + 1) + 1e-6);

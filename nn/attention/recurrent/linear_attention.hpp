@@ -31,8 +31,8 @@ struct LinearAttentionOptions {
   Size chunk = 32;
 };
 
-/// Causal self-attention: each token reads what it and earlier tokens have written. With the delta rule, the
-/// write strength is β_t = sigmoid(w · x_t + b), and b starts at 2.
+/// Causal self-attention: each token reads from a state that it and all earlier tokens have written to. With the delta
+/// rule, the write strength is β_t = sigmoid(w · x_t + b), and b starts at 2.
 ///     LinearAttention layer({.width = 64, .heads = 4, .rule = WriteRule::delta, .features = KeyFeatures::unit});
 ///     Remembered first = layer(words);                  // (B, T, width), and the state after `words`
 ///     Remembered next = layer(one_more, first.state);   // continues after `words`
@@ -56,7 +56,8 @@ class LinearAttention : public Module {
  public:
   /// query and key (heads · d, width), value (heads · e, width), output (width, heads · e)
   Linear query, key, value, output;
-  /// (heads, width) and (heads) each; undefined without a gate, or without the delta rule.
+  /// Weights (heads, width) and biases (heads) of the gate α and of the write strength β; undefined without a gate, or
+  /// without the delta rule.
   Parameter gate_weight, gate_bias, strength_weight, strength_bias;
 };
 

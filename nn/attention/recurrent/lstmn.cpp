@@ -33,10 +33,10 @@ LSTMNOutput LSTMN::operator()(const Tensor& x, const LSTMNState& state) const {
         in_quotes(), describe(now.past), describe(now.keys), describe(now.blend), batch, 2 * hidden, batch,
         units, batch, hidden);
   }
-  const Tensor gates = linear(x, cell.weight_ih, cell.bias_ih), asking = from_input(x);
+  const Tensor gates = linear(x, cell.weight_ih, cell.bias_ih), input_terms = from_input(x);
   std::vector<Tensor> states;
   for (Size t = 0; t < x.size(1); ++t) {
-    const Tensor query = unsqueeze(select(asking, 1, t) + from_blend(now.blend), 1);  // (B, 1, U)
+    const Tensor query = unsqueeze(select(input_terms, 1, t) + from_blend(now.blend), 1);  // (B, 1, U)
     out.weights.push_back(softmax(additive_score(query, now.keys, v), -1));
     const Tensor blended = squeeze(matmul(out.weights.back(), now.past), 1);  // (B, 2H); zeros without a past
     const Tensor next = lstm_step(select(gates, 1, t), blended, cell.weight_hh, cell.bias_hh);
@@ -45,7 +45,7 @@ LSTMNOutput LSTMN::operator()(const Tensor& x, const LSTMNState& state) const {
     now.past = concat({now.past, unsqueeze(next, 1)}, 1);
     now.keys = concat({now.keys, unsqueeze(from_past(states.back()), 1)}, 1);
   }
-  // Without words the result is empty, but on the tape.
+  // Without words, the result is empty, but recorded on the tape.
   out.states = states.empty() ? slice(gates, 2, 0, hidden) + unsqueeze(now.blend, 1) : stack(states, 1);
   return out;
 }

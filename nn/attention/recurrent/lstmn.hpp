@@ -31,7 +31,7 @@ struct LSTMNOutput {
 ///     h̃_t = Σ_i s_i h_i          c̃_t = Σ_i s_i c_i                 zeros at the first step
 ///     h_t, c_t = LSTM(x_t, h̃_t, c̃_t)
 ///
-/// The cell continues from a blend of all past states, where an LSTM continues from the last one. The cost
+/// The cell continues from a weighted average of all past states, whereas an LSTM continues from the last one. The cost
 /// grows as T².
 ///     LSTMN layer(8, 64, 64);
 ///     LSTMNOutput all = layer(words);             // (B, T, 8)

@@ -9,8 +9,8 @@ namespace tapestry {
 
 namespace {
 
-// Layout of the interface, one row: the keys of all heads, then all strengths, gates, shifts, sharpnesses;
-// then the erase vectors and the add vectors of the writers.
+// Layout of the interface, one row: the keys of all heads, then all strengths, gates, shifts and sharpnesses, then the
+// erase vectors and the add vectors of the writers.
 struct Layout {
   Size heads, key, strength, gate, shift, sharpness, erase, add, end;  // number of heads, then offsets
 };
@@ -122,16 +122,16 @@ NeuralTuringMachineOutput NeuralTuringMachine::operator()(const Tensor& x,
   });
   state.read = part(given.read, read, "read", [&] { return zeros(read, x.dtype()); });
   state.hidden = part(given.hidden, hidden, "hidden", [&] { return zeros(hidden, x.dtype()); });
-  std::vector<Tensor> states, stands;
+  std::vector<Tensor> states, head_weights;
   for (Size t = 0; t < steps; ++t) {
     state = step(select(x, 1, t), state);
     states.push_back(concat({state.hidden, reshape(state.read, {batch, o.readers * o.width})}, 1));
-    stands.push_back(state.heads);
+    head_weights.push_back(state.heads);
   }
   if (steps > 0) {
     out.states = stack(states, 1);
-    out.heads = stack(stands, 1);
-  } else {  // both are empty, but on the tape
+    out.heads = stack(head_weights, 1);
+  } else {  // both are empty, but recorded on the tape
     const NeuralTuringMachineState one = step(zeros({batch, o.in}, x.dtype()), state);
     const auto none = [](const Tensor& y) { return slice(unsqueeze(y, 1), 1, 0, 0); };
     out.states = none(concat({one.hidden, reshape(one.read, {batch, o.readers * o.width})}, 1)) +

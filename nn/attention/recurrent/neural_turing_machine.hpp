@@ -9,9 +9,9 @@ namespace tapestry {
 
 /// Addressing of the heads: by content, by shift, or both.
 enum class HeadMoves { by_content, by_shift, by_both };
-/// Initial behaviour of a head, set by the biases of the interface. `undecided`: all biases are 0, so all
-/// shifts are equally likely and the weights blur. `stay` and `step_on`: the head favours its current slot,
-/// or the next one. The gate is ½ in all three; β starts near 4 in the latter two, so content counts as well.
+/// Initial behaviour of a head, set by the initial `interface_bias`. `undecided`: all biases are 0, so all shifts are
+/// equally likely and the weights blur. `stay` and `step_on`: the head favours its current slot, or the next one. The
+/// gate is ½ in all three; β starts near 4 in the latter two, so content counts as well.
 enum class HeadStart { undecided, stay, step_on };
 
 struct NeuralTuringMachineOptions {
@@ -25,7 +25,7 @@ struct NeuralTuringMachineOptions {
   /// r: a head shifts by −r … r slots.
   Size reach = 1;
   HeadMoves moves = HeadMoves::by_both;                                           // addressing of all heads
-  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;  // as above
+  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;  // initial behaviour
 };
 
 /// State of the machine between two steps.
@@ -73,7 +73,7 @@ class NeuralTuringMachine : public Module {
 
  public:
   GRUCell controller;
-  /// Layer from the controller to the interface, a row with the parameters of all heads: (rows, hidden),
+  /// Layer from the controller's state to the interface, a row with the parameters of all heads: (rows, hidden) and
   /// (rows).
   Parameter interface_weight, interface_bias;
   Parameter blank;  ///< (W): initial contents of each slot
