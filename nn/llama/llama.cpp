@@ -21,24 +21,24 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double epsilon) {
 }
 
 /// Returns cosines and sines (2, T, pairs) of the angles at positions first … first + T − 1.
-Tensor turns_at(const std::vector<double>& frequencies, Size first, Size count) {
+Tensor rotations_at(const std::vector<double>& frequencies, Size first, Size count) {
   const auto pairs = static_cast<Size>(frequencies.size());
-  Tensor turns = Tensor::uninitialised({2, count, pairs}, DType::f32);
-  float *cosine = turns.mutable_data<float>(), *sine = cosine + count * pairs;
+  Tensor rotations = Tensor::uninitialised({2, count, pairs}, DType::f32);
+  float *cosine = rotations.mutable_data<float>(), *sine = cosine + count * pairs;
   for (Size t = 0; t < count; ++t)
     for (const double frequency : frequencies) {
       const double angle = static_cast<double>(first + t) * frequency;
       *cosine++ = static_cast<float>(std::cos(angle));
       *sine++ = static_cast<float>(std::sin(angle));
     }
-  return turns;
+  return rotations;
 }
 
 /// Rotates adjacent pairs of each head of x (T, heads·head_width), in place. Components after the pairs are unchanged.
-void rotate(Tensor& x, Size head_width, const Tensor& turns) {
-  const Size count = turns.size(1), pairs = turns.size(2), heads = x.size(-1) / head_width;
+void rotate(Tensor& x, Size head_width, const Tensor& rotations) {
+  const Size count = rotations.size(1), pairs = rotations.size(2), heads = x.size(-1) / head_width;
   float* head = x.mutable_data<float>();
-  const float *cosine = turns.data<float>(), *sine = cosine + count * pairs;
+  const float *cosine = rotations.data<float>(), *sine = cosine + count * pairs;
   for (Size t = 0; t < count; ++t, cosine += pairs, sine += pairs)
     for (Size h = 0; h < heads; ++h, head += head_width)
       for (Size i = 0; i < pairs; ++i) {
@@ -100,14 +100,14 @@ Tensor Llama::multiply(const Tensor& x, const QuantisedMatrix& matrix) const {
   return quantised_matmul(x, matrix, options_.arithmetic);
 }
 
-Tensor Llama::attention(const Block& block, const Tensor& x, const Tensor& turns, KeyValueCache& cache,
+Tensor Llama::attention(const Block& block, const Tensor& x, const Tensor& rotations, KeyValueCache& cache,
                         LlamaTrace* trace) const {
   const Size count = x.size(0), groups = sizes_.key_heads, width = sizes_.head_width,
              share = sizes_.heads / groups;
   Tensor query = multiply(x, block.query), key = multiply(x, block.key);
   const Tensor value = multiply(x, block.value);
-  rotate(query, width, turns);
-  rotate(key, width, turns);
+  rotate(query, width, rotations);
+  rotate(key, width, rotations);
   // (T, heads·width) → (1, groups, heads per group, T, width)
   const auto by_head = [&](const Tensor& all, Size heads) {
     return permute(reshape(all, {1, count, groups, heads, width}), {0, 2, 3, 1, 4});
@@ -129,12 +129,12 @@ Tensor Llama::attention(const Block& block, const Tensor& x, const Tensor& turns
 
 Tensor Llama::read(const std::vector<std::int64_t>& ids, LlamaCache& cache, LlamaTrace* trace) const {
   const auto count = static_cast<Size>(ids.size());
-  const Tensor turns = turns_at(frequencies_, cache.length(), count);
+  const Tensor rotations = rotations_at(frequencies_, cache.length(), count);
   Tensor x = embedding(embedding_, Indices(ids, {count}));
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const Block& block = blocks_[i];
-    x = x + attention(block, rms_norm(x, block.attention_norm, sizes_.norm_epsilon), turns, cache.blocks_[i],
-                      trace);
+    x = x + attention(block, rms_norm(x, block.attention_norm, sizes_.norm_epsilon), rotations,
+                      cache.blocks_[i], trace);
     const Tensor n = rms_norm(x, block.feed_forward_norm, sizes_.norm_epsilon);
     x = x + multiply(silu(multiply(n, block.gate)) * multiply(n, block.up), block.down);
     if (trace) trace->states.push_back(row_of(x, count - 1));

@@ -105,7 +105,7 @@ class Llama {
   Tensor multiply(const Tensor& x, const QuantisedMatrix& matrix) const;
   /// Reads tokens as one chunk and returns the states (T, width) after the last block.
   Tensor read(const std::vector<std::int64_t>& ids, LlamaCache& cache, LlamaTrace* trace) const;
-  Tensor attention(const Block& block, const Tensor& x, const Tensor& turns, KeyValueCache& cache,
+  Tensor attention(const Block& block, const Tensor& x, const Tensor& rotations, KeyValueCache& cache,
                    LlamaTrace* trace) const;
 
   LlamaOptions options_;

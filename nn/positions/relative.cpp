@@ -26,13 +26,13 @@ Indices by_distance(Size queries, Size keys, F f) {
 }
 
 /// Returns x[…, t, :] · b[t] for each position t: x (…, T, n), b (T, n, m) → (…, T, m).
-Tensor product_per_place(const Tensor& x, const Tensor& b) {
+Tensor product_per_position(const Tensor& x, const Tensor& b) {
   const Size time = x.size(-2), width = x.size(-1);
   Dims shape = x.shape();
   shape.back() = b.size(-1);
   const Size rows = time > 0 ? shape.count() / std::max<Size>(1, time * shape.back()) : 0;
-  const Tensor by_place = transpose(reshape(x, {rows, time, width}), 0, 1);
-  return reshape(transpose(matmul(by_place, b), 0, 1), shape);
+  const Tensor by_position = transpose(reshape(x, {rows, time, width}), 0, 1);
+  return reshape(transpose(matmul(by_position, b), 0, 1), shape);
 }
 
 }  // namespace
@@ -47,12 +47,13 @@ Tensor ShawPositions::score(const Tensor& query, Size keys) const {
   const auto row = [reach = reach_](Size distance) { return std::clamp(distance, -reach, reach) + reach; };
   const Tensor vectors = embedding(key, by_distance(query.size(-2), keys, row));
   const double scale = 1 / std::sqrt(static_cast<double>(query.size(-1)));
-  return product_per_place(query * scale, transpose(vectors));
+  return product_per_position(query * scale, transpose(vectors));
 }
 
 Tensor ShawPositions::context(const Tensor& weights) const {
   const auto row = [reach = reach_](Size distance) { return std::clamp(distance, -reach, reach) + reach; };
-  return product_per_place(weights, embedding(value, by_distance(weights.size(-2), weights.size(-1), row)));
+  return product_per_position(weights,
+                              embedding(value, by_distance(weights.size(-2), weights.size(-1), row)));
 }
 
 BucketPositions::BucketPositions(Parent parent, const PairShape& shape, Size buckets, Size farthest)

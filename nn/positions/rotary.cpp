@@ -33,7 +33,7 @@ void check_scaling(const RotaryOptions& options, const std::string& name) {
 }
 
 /// Returns YaRN's γ for pair i, which rotates by `frequency` per position: 1 keeps the frequency, 0 divides it by s.
-double kept_share(const RotaryOptions& options, double frequency, Size i, Size width) {
+double yarn_gamma(const RotaryOptions& options, double frequency, Size i, Size width) {
   const double turns = static_cast<double>(options.trained_length) / (2 * std::numbers::pi);
   if (options.ramp == YarnRamp::rotations)
     return std::clamp((turns * frequency - options.slow) / (options.fast - options.slow), 0.0, 1.0);
@@ -81,8 +81,8 @@ std::vector<double> RotaryPositions::frequencies(Size head_width) const {
     double frequency = std::pow(base, -static_cast<double>(i) / static_cast<double>(half));
     if (options_.scaling == RotaryScaling::linear) frequency /= options_.factor;
     if (options_.scaling == RotaryScaling::yarn) {
-      const double kept = kept_share(options_, frequency, i, width);
-      frequency *= kept + (1 - kept) / options_.factor;
+      const double gamma = yarn_gamma(options_, frequency, i, width);
+      frequency *= gamma + (1 - gamma) / options_.factor;
     }
     frequencies.push_back(frequency);
   }
@@ -101,11 +101,11 @@ Tensor RotaryPositions::rotate(const Tensor& x, Size first) const {
   const Size time = x.size(-2), half = width / 2;
   const double factor = options_.attention_factor.value_or(
       options_.scaling == RotaryScaling::yarn ? 0.1 * std::log(std::max(1.0, options_.factor)) + 1 : 1);
-  const std::vector<double> turns = frequencies(head_width);
+  const std::vector<double> thetas = frequencies(head_width);
   std::vector<double> cosines, sines;
   for (Size p = first; p < first + time; ++p)
-    for (const double turn : turns) {
-      const double angle = static_cast<double>(p) * turn;
+    for (const double theta : thetas) {
+      const double angle = static_cast<double>(p) * theta;
       cosines.push_back(factor * std::cos(angle));
       sines.push_back(factor * std::sin(angle));
     }
