@@ -26,7 +26,7 @@ struct Word {
 };
 
 /// An unfinished hypothesis. Hypothesis i is row i of the model.
-struct Live {
+struct Hypothesis {
   Size sentence;
   Size last = kNone;  // its last word
   double log_probability = 0;
@@ -64,15 +64,15 @@ Indices last_words(const std::vector<std::int64_t>& ids) {
   return Indices(ids, {static_cast<Size>(ids.size())});
 }
 
-[[noreturn]] void fail_without_words(const char* name, Size sentence) {
+[[noreturn]] void fail_with_nan(const char* name, Size sentence) {
   fail(
       "[{}] the logits of sentence {} must give valid probabilities, got NaN; check the model for NaN weights",
       name, sentence);
 }
 
 /// Collects the words of a hypothesis, following the links back from `last`.
-Decoded write_out(const std::vector<Word>& words, Size last, double log_probability, bool ended,
-                  const SearchOptions& options) {
+Decoded to_decoded(const std::vector<Word>& words, Size last, double log_probability, bool ended,
+                   const SearchOptions& options) {
   Decoded result;
   Size length = 0;
   for (Size at = last; at != kNone; at = words[static_cast<std::size_t>(at)].before) {
@@ -135,37 +135,37 @@ std::vector<Decoded> greedy(AutoregressiveModel& model, const SearchOptions& opt
   check(options, "greedy");
   const Size sentences = model.rows();
   std::vector<Word> words;
-  std::vector<Live> live;
-  for (Size i = 0; i < sentences; ++i) live.push_back({i});
+  std::vector<Hypothesis> unfinished;
+  for (Size i = 0; i < sentences; ++i) unfinished.push_back({i});
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
-  for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
+  for (Size t = 0; t < options.max_length && !unfinished.empty(); ++t) {
     const AutoregressiveModel::Step step = model.step(last_words(last));
     const Tensor log_probabilities = next_log_probabilities(step);
     const std::vector<std::int64_t> likeliest = argmax(log_probabilities).to_vector();
-    std::vector<Live> going_on;
+    std::vector<Hypothesis> next_unfinished;
     std::vector<Size> rows;
     last.clear();
-    for (Size row = 0; row < static_cast<Size>(live.size()); ++row) {
-      Live hypothesis = live[static_cast<std::size_t>(row)];
+    for (Size row = 0; row < static_cast<Size>(unfinished.size()); ++row) {
+      Hypothesis hypothesis = unfinished[static_cast<std::size_t>(row)];
       const std::int64_t id = likeliest[static_cast<std::size_t>(row)];
       const double log_probability = log_probabilities.at({row, id});
-      if (std::isnan(log_probability)) fail_without_words("greedy", hypothesis.sentence);
+      if (std::isnan(log_probability)) fail_with_nan("greedy", hypothesis.sentence);
       words.push_back({hypothesis.last, id, step.alignment, row});
       hypothesis.last = static_cast<Size>(words.size()) - 1;
       hypothesis.log_probability += log_probability;
       if (id == options.end || t + 1 == options.max_length) {
         results[static_cast<std::size_t>(hypothesis.sentence)] =
-            write_out(words, hypothesis.last, hypothesis.log_probability, id == options.end, options);
+            to_decoded(words, hypothesis.last, hypothesis.log_probability, id == options.end, options);
       } else {
-        going_on.push_back(hypothesis);
+        next_unfinished.push_back(hypothesis);
         rows.push_back(row);
         last.push_back(id);
       }
     }
-    if (rows.size() < live.size() && !rows.empty()) model.keep_rows(rows);
-    live = std::move(going_on);
+    if (rows.size() < unfinished.size() && !rows.empty()) model.keep_rows(rows);
+    unfinished = std::move(next_unfinished);
   }
   return results;
 }
@@ -175,43 +175,43 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
   const Size sentences = model.rows();
   const double most_lenient = length_penalty(options.max_length, options.length_power);
   std::vector<Word> words;
-  std::vector<Live> live;  // grouped by sentence, the likeliest first
-  for (Size i = 0; i < sentences; ++i) live.push_back({i});
+  std::vector<Hypothesis> unfinished;  // grouped by sentence, the likeliest first
+  for (Size i = 0; i < sentences; ++i) unfinished.push_back({i});
   std::vector<Ended> ended(static_cast<std::size_t>(sentences));
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
-  for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
+  for (Size t = 0; t < options.max_length && !unfinished.empty(); ++t) {
     const AutoregressiveModel::Step step = model.step(last_words(last));
     const Tensor log_probabilities = next_log_probabilities(step);
-    std::vector<Live> going_on;
+    std::vector<Hypothesis> next_unfinished;
     std::vector<Size> rows;
     last.clear();
 
-    for (std::size_t first = 0, next = 0; first < live.size(); first = next) {
-      const Size sentence = live[first].sentence;
+    for (std::size_t first = 0, next = 0; first < unfinished.size(); first = next) {
+      const Size sentence = unfinished[first].sentence;
       // Take 2 · beam candidates, so that the beam stays full even if half of them end.
       std::vector<Candidate> candidates;
-      for (; next < live.size() && live[next].sentence == sentence; ++next) {
-        const auto best = best_of_row(log_probabilities, static_cast<Size>(next), live[next].log_probability,
-                                      2 * options.beam);
+      for (; next < unfinished.size() && unfinished[next].sentence == sentence; ++next) {
+        const auto best = best_of_row(log_probabilities, static_cast<Size>(next),
+                                      unfinished[next].log_probability, 2 * options.beam);
         candidates.insert(candidates.end(), best.begin(), best.end());
       }
       std::sort(candidates.begin(), candidates.end());
-      if (candidates.empty()) fail_without_words("beam_search", sentence);
+      if (candidates.empty()) fail_with_nan("beam_search", sentence);
 
       Ended& done = ended[static_cast<std::size_t>(sentence)];
-      std::vector<Live> kept;
+      std::vector<Hypothesis> kept;
       std::vector<Size> kept_rows;
       std::vector<std::int64_t> kept_words;
       for (Size rank = 0; rank < static_cast<Size>(candidates.size()); ++rank) {
         const Candidate& candidate = candidates[static_cast<std::size_t>(rank)];
         const bool ends = candidate.id == options.end;
         if (ends && rank >= options.beam) continue;
-        words.push_back({live[static_cast<std::size_t>(candidate.row)].last, candidate.id, step.alignment,
-                         candidate.row});
+        words.push_back({unfinished[static_cast<std::size_t>(candidate.row)].last, candidate.id,
+                         step.alignment, candidate.row});
         const Size at = static_cast<Size>(words.size()) - 1;
         if (ends) {
-          done.add(write_out(words, at, candidate.log_probability, true, options));
+          done.add(to_decoded(words, at, candidate.log_probability, true, options));
         } else {
           kept.push_back({sentence, at, candidate.log_probability});
           kept_rows.push_back(candidate.row);
@@ -220,22 +220,22 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
         if (static_cast<Size>(kept.size()) == options.beam) break;
       }
       if (t + 1 == options.max_length && !done.best && !kept.empty())
-        done.add(write_out(words, kept[0].last, kept[0].log_probability, false, options));
+        done.add(to_decoded(words, kept[0].last, kept[0].log_probability, false, options));
       if (kept.empty()) continue;
       // Compare the best unfinished hypothesis with the best finished one: at its current length once `beam`
       // hypotheses have finished, before that with the most favourable length penalty.
       const double divisor =
           done.count >= options.beam ? length_penalty(t + 1, options.length_power) : most_lenient;
       if (done.best && kept[0].log_probability / divisor <= done.best->score) continue;
-      going_on.insert(going_on.end(), kept.begin(), kept.end());
+      next_unfinished.insert(next_unfinished.end(), kept.begin(), kept.end());
       rows.insert(rows.end(), kept_rows.begin(), kept_rows.end());
       last.insert(last.end(), kept_words.begin(), kept_words.end());
     }
 
-    std::vector<Size> same(live.size());
+    std::vector<Size> same(unfinished.size());
     std::iota(same.begin(), same.end(), Size{0});
     if (!rows.empty() && rows != same) model.keep_rows(rows);
-    live = std::move(going_on);
+    unfinished = std::move(next_unfinished);
   }
   std::vector<Decoded> results;
   for (Ended& sentence : ended) results.push_back(std::move(*sentence.best));

@@ -155,46 +155,46 @@ std::string Module::type_name() const {
   return name;
 }
 
-void Module::collect(const std::string& prefix, std::vector<Cell>& cells) const {
+void Module::collect(const std::string& prefix, std::vector<NamedParameter>& entries) const {
   for (const Child& child : children_) {
-    if (child.module) child.module->collect(join(prefix, child.module->name_), cells);
-    if (child.parameter) cells.push_back({join(prefix, child.parameter->name_), child.parameter});
+    if (child.module) child.module->collect(join(prefix, child.module->name_), entries);
+    if (child.parameter) entries.push_back({join(prefix, child.parameter->name_), child.parameter});
   }
 }
 
-std::vector<Module::Cell> Module::cells() const {
-  std::vector<Cell> cells;
-  collect({}, cells);
-  return cells;
+std::vector<Module::NamedParameter> Module::named_parameters() const {
+  std::vector<NamedParameter> entries;
+  collect({}, entries);
+  return entries;
 }
 
-/// Returns one cell for each leaf, in order of first appearance. Of tied parameters, it keeps the one that named the
+/// Returns one entry for each leaf, in order of first appearance. Of tied parameters, it keeps the one that named the
 /// leaf, if this module contains it.
-std::vector<Module::Cell> Module::distinct_cells() const {
-  std::vector<Cell> distinct;
+std::vector<Module::NamedParameter> Module::distinct_parameters() const {
+  std::vector<NamedParameter> distinct;
   std::map<const detail::TensorImpl*, std::size_t> place;
-  for (Cell& cell : cells()) {
-    const auto [at, is_new] = place.emplace(cell.parameter->ref().get(), distinct.size());
+  for (NamedParameter& entry : named_parameters()) {
+    const auto [at, is_new] = place.emplace(entry.parameter->ref().get(), distinct.size());
     if (is_new)
-      distinct.push_back(std::move(cell));
-    else if (cell.parameter->names_its_leaf())
-      distinct[at->second] = std::move(cell);
+      distinct.push_back(std::move(entry));
+    else if (entry.parameter->names_its_leaf())
+      distinct[at->second] = std::move(entry);
   }
   return distinct;
 }
 
 std::vector<Tensor> Module::parameters() const {
   std::vector<Tensor> leaves;
-  for (const Cell& cell : distinct_cells()) leaves.push_back(*cell.parameter);
+  for (const NamedParameter& entry : distinct_parameters()) leaves.push_back(*entry.parameter);
   return leaves;
 }
 
 State Module::state() const {
   State state;
-  for (const Cell& cell : distinct_cells()) {
-    const Tensor leaf = *cell.parameter;
-    if (!state.emplace(cell.path, leaf.impl().buffer ? leaf.detach() : leaf).second)
-      fail("parameter names must be unique, got \"{}\" twice; rename one of them", cell.path);
+  for (const NamedParameter& entry : distinct_parameters()) {
+    const Tensor leaf = *entry.parameter;
+    if (!state.emplace(entry.path, leaf.impl().buffer ? leaf.detach() : leaf).second)
+      fail("parameter names must be unique, got \"{}\" twice; rename one of them", entry.path);
   }
   return state;
 }
@@ -204,42 +204,42 @@ void Module::load_state(const State& state) {
   // A tied parameter may be given under any of its names. Map each of them to the name that state() uses.
   std::map<const detail::TensorImpl*, std::string> name_of;
   State living;
-  for (const Cell& cell : distinct_cells()) {
-    name_of[cell.parameter->ref().get()] = cell.path;
-    living.emplace(cell.path, *cell.parameter);
+  for (const NamedParameter& entry : distinct_parameters()) {
+    name_of[entry.parameter->ref().get()] = entry.path;
+    living.emplace(entry.path, *entry.parameter);
   }
   State given = state;
   std::map<std::string, std::string> given_as;
   std::vector<std::string> faults;
-  for (const Cell& cell : cells()) {
-    const auto found = state.find(cell.path);
+  for (const NamedParameter& entry : named_parameters()) {
+    const auto found = state.find(entry.path);
     if (found == state.end()) continue;
-    const std::string& name = name_of.at(cell.parameter->ref().get());
-    if (cell.path != name) given.erase(cell.path);
-    if (const auto [first, is_new] = given_as.emplace(name, cell.path); is_new)
+    const std::string& name = name_of.at(entry.parameter->ref().get());
+    if (entry.path != name) given.erase(entry.path);
+    if (const auto [first, is_new] = given_as.emplace(name, entry.path); is_new)
       given.insert_or_assign(name, found->second);
     else if (!same_values(given.at(name), found->second))
       faults.push_back(
-          fmt::format("\"{}\" and \"{}\" are tied and must have equal values", first->second, cell.path));
+          fmt::format("\"{}\" and \"{}\" are tied and must have equal values", first->second, entry.path));
   }
   restore(living, given, "the weights do not fit the model", OtherTypes::converted, std::move(faults));
 }
 
 void Module::initialise(std::uint64_t seed, DType dtype) {
   check_members_are_registered();
-  for (const Cell& cell : distinct_cells()) cell.parameter->initialise(seed, dtype);
+  for (const NamedParameter& entry : distinct_parameters()) entry.parameter->initialise(seed, dtype);
 }
 
 void Module::set_frozen_part(std::string_view part, bool frozen) {
   bool any = false;
-  for (const Cell& cell : cells()) {
-    if (!is_within(cell.path, part)) continue;
-    set_frozen(*cell.parameter, frozen);
+  for (const NamedParameter& entry : named_parameters()) {
+    if (!is_within(entry.path, part)) continue;
+    set_frozen(*entry.parameter, frozen);
     any = true;
   }
   if (!any) {
     std::vector<std::string> names;
-    for (const Cell& cell : cells()) names.push_back(cell.path);
+    for (const NamedParameter& entry : named_parameters()) names.push_back(entry.path);
     fail("part must name a parameter or a module, got \"{}\"; the parameters are: {}", part,
          fmt::join(names, ", "));
   }

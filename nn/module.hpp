@@ -122,7 +122,7 @@ class Module {
   friend class detail::Cloning;
   friend struct Parent;
   /// A parameter with its name relative to the module that collects it.
-  struct Cell {
+  struct NamedParameter {
     std::string path;
     const Parameter* parameter;
   };
@@ -138,9 +138,9 @@ class Module {
     base.extent_ = std::max(base.extent_, static_cast<std::ptrdiff_t>(sizeof(Concrete)) - before);
     return base;
   }
-  void collect(const std::string& prefix, std::vector<Cell>& cells) const;
-  std::vector<Cell> cells() const;
-  std::vector<Cell> distinct_cells() const;
+  void collect(const std::string& prefix, std::vector<NamedParameter>& entries) const;
+  std::vector<NamedParameter> named_parameters() const;
+  std::vector<NamedParameter> distinct_parameters() const;
   void set_frozen_part(std::string_view part, bool frozen);
   void set_training(bool on);
 

@@ -67,18 +67,18 @@ std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& o
   detail::check(options, "sample");
   const Size sentences = model.rows();
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
-  std::vector<std::size_t> live(results.size());  // the sentence of each row
-  std::iota(live.begin(), live.end(), std::size_t{0});
+  std::vector<std::size_t> unfinished(results.size());  // the sentence of each row
+  std::iota(unfinished.begin(), unfinished.end(), std::size_t{0});
   std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
 
-  for (Size t = 0; t < options.max_length && !live.empty(); ++t) {
+  for (Size t = 0; t < options.max_length && !unfinished.empty(); ++t) {
     const AutoregressiveModel::Step step = model.step(Indices(last, {static_cast<Size>(last.size())}));
     const Tensor log_probabilities = log_softmax(step.logits, -1);
-    std::vector<std::size_t> going_on;
+    std::vector<std::size_t> next_unfinished;
     std::vector<Size> rows;
     last.clear();
-    for (Size row = 0; row < static_cast<Size>(live.size()); ++row) {
-      const std::size_t sentence = live[static_cast<std::size_t>(row)];
+    for (Size row = 0; row < static_cast<Size>(unfinished.size()); ++row) {
+      const std::size_t sentence = unfinished[static_cast<std::size_t>(row)];
       const std::vector<double> of_row = select(log_probabilities, 0, row).to_vector();
       if (std::isnan(of_row[0]))
         fail("[sample] the logits must give valid probabilities, got NaN; check the model for NaN weights");
@@ -92,12 +92,12 @@ std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& o
       result.ids.push_back(id);
       if (options.on_word) options.on_word(static_cast<Size>(sentence), id);
       if (step.alignment.defined()) result.alignment.push_back(select(step.alignment, 0, row).to_vector());
-      going_on.push_back(sentence);
+      next_unfinished.push_back(sentence);
       rows.push_back(row);
       last.push_back(id);
     }
-    if (rows.size() < live.size() && !rows.empty()) model.keep_rows(rows);
-    live = std::move(going_on);
+    if (rows.size() < unfinished.size() && !rows.empty()) model.keep_rows(rows);
+    unfinished = std::move(next_unfinished);
   }
   return results;
 }

@@ -214,10 +214,10 @@ Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& promp
       result.text.ids.push_back(word);
       if (options.on_word) options.on_word(0, word);
     };
-    for (bool going_on = true; going_on && !result.text.ended && counts.generated < options.max_length;) {
+    for (bool accepted = true; accepted && !result.text.ended && counts.generated < options.max_length;) {
       Probabilities p = distribution(rows[at(fresh + node)], options);
-      going_on = false;
-      for (Size child = node + 1; child < size_of(guess.words) && !going_on; ++child) {
+      accepted = false;
+      for (Size child = node + 1; child < size_of(guess.words) && !accepted; ++child) {
         if (guess.parents[at(child)] != node) continue;
         ++counts.judged;
         if (!accept(p, guess.drawn_from[at(child)], guess.words[at(child)], draws())) continue;
@@ -225,9 +225,9 @@ Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& promp
         write(guess.words[at(child)]);
         path.push_back(kept + child);
         node = child;
-        going_on = true;
+        accepted = true;
       }
-      if (!going_on) write(draw(p, draws()));
+      if (!accepted) write(draw(p, draws()));
     }
     target.keep(kept, path);
   }
