@@ -20,7 +20,7 @@ void Adam::add_group(std::vector<Tensor> weights, const AdamOptions& options) {
   groups_.push_back(options);
 }
 
-std::span<const char* const> Adam::kept_names(std::size_t) const {
+std::span<const char* const> Adam::buffer_names(std::size_t) const {
   static constexpr const char* kNames[] = {"m", "v"};
   return kNames;
 }
@@ -64,8 +64,8 @@ void Adam::update(std::span<const Ready> ready, double rate_factor, double gradi
     dispatch(slot.weight.dtype(), [&](auto zero) {
       using T = decltype(zero);
       simd::adam(slot.weight.mutable_data<T>() + begin, ready[i].gradient.data<T>() + begin,
-                 slot.kept[0].mutable_data<T>() + begin, slot.kept[1].mutable_data<T>() + begin, end - begin,
-                 shared[numbers[i]].step);
+                 slot.buffers[0].mutable_data<T>() + begin, slot.buffers[1].mutable_data<T>() + begin,
+                 end - begin, shared[numbers[i]].step);
     });
   });
 }

@@ -42,7 +42,7 @@ class Adam : public Optimiser {
   explicit Adam(bool decoupled) : decoupled_(decoupled) {}
 
  private:
-  std::span<const char* const> kept_names(std::size_t group) const override;
+  std::span<const char* const> buffer_names(std::size_t group) const override;
   bool counts_steps() const override { return true; }
   void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) override;
 

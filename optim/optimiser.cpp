@@ -42,11 +42,11 @@ void Optimiser::add(std::vector<Tensor> weights, std::size_t group) {
 }
 
 void Optimiser::prepare(Slot& slot) {
-  const std::size_t names = kept_names(slot.group).size();
+  const std::size_t names = buffer_names(slot.group).size();
   for (std::size_t i = 0; i < names; ++i) {
-    Tensor& kept = slot.kept[i];
-    if (!kept.defined()) kept = zeros(slot.weight.shape(), slot.weight.dtype());
-    if (kept.dtype() != slot.weight.dtype())
+    Tensor& buffer = slot.buffers[i];
+    if (!buffer.defined()) buffer = zeros(slot.weight.shape(), slot.weight.dtype());
+    if (buffer.dtype() != slot.weight.dtype())
       fail("[optimiser] {} must keep its type after the first step, got {}; make a new optimiser",
            describe(slot.weight), name_of(slot.weight.dtype()));
   }
@@ -96,8 +96,8 @@ State Optimiser::state() {
         fail("[optimiser] parameter names must be unique, got two called \"{}\"; rename one",
              printable(name, 80));
     };
-    const auto names = kept_names(slot.group);
-    for (std::size_t k = 0; k < names.size(); ++k) put(names[k], slot.kept[k]);
+    const auto names = buffer_names(slot.group);
+    for (std::size_t k = 0; k < names.size(); ++k) put(names[k], slot.buffers[k]);
     if (counts_steps()) put("steps", slot.steps);
   }
   return state;

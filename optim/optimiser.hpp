@@ -43,11 +43,11 @@ class Optimiser {
   void load_state(const State& state);
 
  protected:
-  /// A weight with its state: up to two tensors of its shape, and its step count.
+  /// A weight with its state: up to two buffers of its shape, and its step count.
   struct Slot {
     Tensor weight;
     std::size_t group = 0;
-    std::array<Tensor, 2> kept;
+    std::array<Tensor, 2> buffers;
     Tensor steps;  // f64, rank 0
   };
   /// A slot to update in this step, with its dense gradient.
@@ -61,14 +61,14 @@ class Optimiser {
   void add(std::vector<Tensor> weights, std::size_t group);
 
  private:
-  /// Names of the state tensors kept for each weight of a group: at most two.
-  virtual std::span<const char* const> kept_names(std::size_t group) const = 0;
+  /// Names of the buffers of each weight in a group (such as "m" and "v"): at most two.
+  virtual std::span<const char* const> buffer_names(std::size_t group) const = 0;
   /// Returns true if state() includes each weight's number of steps.
   virtual bool counts_steps() const = 0;
   /// Updates the values of all weights in the list. step() marks them as written before, and clears the gradients
   /// after.
   virtual void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) = 0;
-  /// Creates the state tensors of a slot where they are missing, as zeros. Throws Error if the weight's type changed.
+  /// Creates missing buffers of a slot, as zeros. Throws Error if the weight's type has changed.
   void prepare(Slot& slot);
 
   std::vector<Slot> slots_;

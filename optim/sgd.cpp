@@ -16,7 +16,7 @@ void SGD::add_group(std::vector<Tensor> weights, const SGDOptions& options) {
   groups_.push_back(options);
 }
 
-std::span<const char* const> SGD::kept_names(std::size_t group) const {
+std::span<const char* const> SGD::buffer_names(std::size_t group) const {
   static constexpr const char* kNames[] = {"momentum"};
   return {kNames, groups_[group].momentum != 0 ? std::size_t{1} : std::size_t{0}};
 }
@@ -36,7 +36,7 @@ void SGD::update(std::span<const Ready> ready, double rate_factor, double gradie
     Slot& slot = *ready[i].slot;
     dispatch(slot.weight.dtype(), [&](auto zero) {
       using T = decltype(zero);
-      T* velocity = groups_[slot.group].momentum != 0 ? slot.kept[0].mutable_data<T>() + begin : nullptr;
+      T* velocity = groups_[slot.group].momentum != 0 ? slot.buffers[0].mutable_data<T>() + begin : nullptr;
       simd::sgd(slot.weight.mutable_data<T>() + begin, ready[i].gradient.data<T>() + begin, velocity,
                 end - begin, steps[slot.group]);
     });

@@ -34,7 +34,7 @@ class SGD : public Optimiser {
   std::size_t groups() const { return groups_.size(); }
 
  private:
-  std::span<const char* const> kept_names(std::size_t group) const override;
+  std::span<const char* const> buffer_names(std::size_t group) const override;
   bool counts_steps() const override { return false; }
   void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) override;
 

@@ -64,8 +64,8 @@ struct PreparedKV {
   Tensor keys;
   /// (…, Tk, d_v)
   Tensor values;
-  /// Mask that broadcasts to (…, Tq, Tk), or none. A mask that all batch rows share, such as a causal mask, may be
-  /// stored in tiles, which take little memory.
+  /// Mask that broadcasts to (…, Tq, Tk), or none. A mask that all batch rows share, such as a causal mask, may be a
+  /// BlockMask, which takes little memory.
   AttendMask mask;
   /// (…, Tq, 1): true for queries with at least one visible key; undefined if every query has one.
   Mask live_queries;

@@ -68,7 +68,7 @@ CheckedBlock::CheckedBlock(const BlockOptions& options, const BlockKind& kind,
       }()),
       kind_(kind),
       check_(check),
-      block_(another()) {
+      block_(make_block()) {
   block_->initialise(check.seed, DType::f64);
   State state = block_->state();
   std::uint64_t seed = check.seed;
@@ -77,7 +77,7 @@ CheckedBlock::CheckedBlock(const BlockOptions& options, const BlockKind& kind,
   block_->load_state(state);
 }
 
-std::unique_ptr<TransformerBlock> CheckedBlock::another() const {
+std::unique_ptr<TransformerBlock> CheckedBlock::make_block() const {
   auto block = std::make_unique<TransformerBlock>(options_, kind_);
   block->eval();
   return block;
@@ -145,7 +145,7 @@ std::vector<Tensor> CheckedBlock::influential(const Tensor& x) {
     const std::string name(parameter.name());
     State changed = state;
     changed[name] = state.at(name) + 0.5 * random_normal(parameter.shape(), check_.seed + 77, DType::f64);
-    const std::unique_ptr<TransformerBlock> other = another();
+    const std::unique_ptr<TransformerBlock> other = make_block();
     other->load_state(changed);
     if (differs(largest_gap(whole(*other, x), before), before))
       found.push_back(parameter);
@@ -188,7 +188,7 @@ std::string CheckedBlock::batch() const {
 }
 
 std::string CheckedBlock::f32() const {
-  const std::unique_ptr<TransformerBlock> block = another();
+  const std::unique_ptr<TransformerBlock> block = make_block();
   block->initialise(check_.seed);
   block->load_state(block_->state());
   const Tensor x = input(check_.lengths.front()), y = whole(x);
@@ -219,7 +219,7 @@ std::string CheckedBlock::copies() const {
   if (std::string finding = other_leaves(x); !finding.empty()) return finding;
   if (largest_gap(whole(*clone(*block_), x), y).by != 0)
     return "a clone() has another result. Make each weight a Parameter, and each part a member with {*this, \"name\"}";
-  const std::unique_ptr<TransformerBlock> loaded = another();
+  const std::unique_ptr<TransformerBlock> loaded = make_block();
   loaded->load_state(block_->state());
   if (largest_gap(whole(*loaded, x), y).by != 0)
     return "a new block with the same state has another result. Make each weight a Parameter, and each part a member "

@@ -58,7 +58,7 @@ class CheckedBlock {
 
  private:
   /// Makes a block with the same options, in eval mode. The caller must set its parameters.
-  std::unique_ptr<TransformerBlock> another() const;
+  std::unique_ptr<TransformerBlock> make_block() const;
   /// Random tokens (rows, length, width).
   Tensor input(Size length, std::uint64_t which = 0, Size rows = 2) const;
   Tensor gradient_input() const;

@@ -1,4 +1,3 @@
-// BERT's pre-tokenization: clean-up, accents, lower case, and the split into words.
 #include "nn/text/bert_text.hpp"
 
 #include <cstddef>

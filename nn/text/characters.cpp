@@ -1,4 +1,3 @@
-// The character tokenizer: characters to ids and back.
 #include "nn/text/characters.hpp"
 
 #include <set>

@@ -1,4 +1,3 @@
-// Text files: reading and writing, and splitting into checked lines.
 #include "nn/text/lines.hpp"
 
 #include <span>

@@ -1,4 +1,3 @@
-// Unicode decomposition, lower case and character classes, with the library utf8proc.
 #include "nn/text/unicode.hpp"
 
 #include <utf8proc.h>

@@ -1,4 +1,3 @@
-// UTF-8 to code points and back.
 #include "nn/text/utf8.hpp"
 
 #include <cstddef>

@@ -1,4 +1,3 @@
-// Turns bytes that arrive in parts into whole UTF-8 characters.
 #include "nn/text/utf8_stream.hpp"
 
 #include <algorithm>

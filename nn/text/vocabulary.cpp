@@ -1,4 +1,3 @@
-// The vocabulary: words to ids and back.
 #include "nn/text/vocabulary.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,3 @@
-// Splitting a sentence into words at white space, and joining words.
 #include "nn/text/words.hpp"
 
 #include <fmt/format.h>

@@ -28,12 +28,12 @@ Tensor split_heads(const Tensor& x, Size heads) {
 }
 
 /// (B, H, T, d) → (B, T, H · d)
-Tensor joined(const Tensor& x) {
+Tensor merge_heads(const Tensor& x) {
   return reshape(transpose(x, 1, 2), {x.size(0), x.size(2), x.size(1) * x.size(3)});
 }
 
 /// (H · d, n) → (H, d, n). A view.
-Tensor of_heads(const Tensor& weight, Size heads) {
+Tensor by_head(const Tensor& weight, Size heads) {
   return reshape(weight, {heads, weight.size(0) / heads, weight.size(1)});
 }
 
@@ -90,8 +90,8 @@ Tensor LatentAttention::operator()(const Tensor& x, const VisiblePairs& pairs) c
     const Tensor shared = unsqueeze(slice(all, -1, rank, all.size(2)), 1);  // (B, 1, T, d_R)
     keys = concat({keys, expand(shared, {x.size(0), options_.heads, x.size(1), shared.size(3)})}, -1);
   }
-  return output(joined(attend(with_rotary(content_queries(x), x, 0), keys,
-                              split_heads(value_up(c), options_.heads), attend_options(pairs))));
+  return output(merge_heads(attend(with_rotary(content_queries(x), x, 0), keys,
+                                   split_heads(value_up(c), options_.heads), attend_options(pairs))));
 }
 
 Tensor LatentAttention::next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const {
@@ -99,7 +99,7 @@ Tensor LatentAttention::next(const Tensor& x, const VisiblePairs& pairs, KeyValu
   cache.append(latents(x, pairs.first()));
   // All heads share the key [c; rotary key]. Its first components are also the value.
   const Tensor keys = cache.keys(), values = slice(keys, -1, 0, options_.rank);
-  const Tensor absorbed = matmul(content_queries(x), of_heads(key_up.weight, options_.heads));
+  const Tensor absorbed = matmul(content_queries(x), by_head(key_up.weight, options_.heads));
   const Tensor queries = with_rotary(absorbed, x, pairs.first());
   const AttendOptions how = attend_options(pairs);
   // If a single token sees all keys, its H heads can be computed as H queries of one head, which is faster.
@@ -107,7 +107,7 @@ Tensor LatentAttention::next(const Tensor& x, const VisiblePairs& pairs, KeyValu
   const Tensor sums =  // (B, H, T, d_c)
       as_queries ? unsqueeze(attend(squeeze(queries, 2), keys, values, how), 2)
                  : attend(queries, unsqueeze(keys, 1), unsqueeze(values, 1), how);
-  return output(joined(matmul(sums, transpose(of_heads(value_up.weight, options_.heads)))));
+  return output(merge_heads(matmul(sums, transpose(by_head(value_up.weight, options_.heads)))));
 }
 
 }  // namespace tapestry
