@@ -60,7 +60,7 @@ struct AttentionOptions {
 
 /// Keys and values prepared once for any number of queries.
 struct PreparedKV {
-  /// Keys after Score::prepare().
+  /// Result of Score::prepare() for the keys; for most scores (…, Tk, d).
   Tensor keys;
   /// (…, Tk, d_v)
   Tensor values;

@@ -23,7 +23,7 @@ enum class NormKind { layer_norm, rms_norm };
 struct BlockOptions {
   Size width = 128;  // d_model
   Size heads = 4;    // query heads
-  /// Key and value heads, as in MultiHeadOptions; 0 means `heads`.
+  /// Number of key and value heads, as in MultiHeadOptions; 0 means `heads`.
   Size key_heads = 0;
   /// Units of the feed-forward layer; 0 means 4 · width.
   Size hidden = 0;
@@ -50,9 +50,9 @@ struct BlockOptions {
   /// QK-norm with ε = `epsilon` (MultiHeadOptions).
   bool learned_sink = false, output_gate = false, qk_norm = false;
   /// Replaces the self-attention: self_attention<MyAttention>(args…). The options above for heads, score and weights
-  /// then apply to cross-attention alone. The constructor throws if score_mod, learned_sink, output_gate, qk_norm or
-  /// positions for pairs are set, and without cross-attention also for normalise, attention_dropout and key_heads,
-  /// because they would have no effect.
+  /// then apply to cross-attention alone. The constructor throws if options are set that would have no effect:
+  /// score_mod, learned_sink, output_gate, qk_norm and positions for pairs; without cross-attention also normalise,
+  /// attention_dropout and key_heads.
   SelfAttentionFactory attention = {};
 };
 
@@ -85,9 +85,9 @@ class TransformerBlock : public Module {
   TransformerBlock(const BlockOptions& options, const BlockKind& kind)
       : TransformerBlock(Parent{}, options, kind) {}
 
-  /// x (B, T, width) → (B, T, width). `mask` is as in MultiHeadAttention; a causal block combines it with the
-  /// causal mask. `memory`: keys and values from cross.prepare(), if and only if the block has `cross`;
-  /// throws otherwise.
+  /// x (B, T, width) → (B, T, width). `mask` is as in MultiHeadAttention; a causal block combines it with the causal
+  /// mask. `memory`: keys and values from cross.prepare(). Throws if it is missing in a block with `cross`, or given in
+  /// a block without.
   Tensor operator()(const Tensor& x, const Mask& mask = {}, const PreparedKV* memory = nullptr) const;
   /// Same, for tokens that follow those in the cache; their keys and values are appended. The mask is for these
   /// queries and all keys so far, (…, T, length). `positions`, if given, has the position of each key, as in
