@@ -297,8 +297,8 @@ class Cloning {
 
 /// Returns a copy of a model with the same values, converted to `dtype` if one is given. Use it for gradient checks in
 /// f64, or to keep an average of the weights. Tied parameters stay tied, and frozen ones stay frozen. Children keep
-/// their order. Gradients are not copied. Other members are copied by their copy constructors, so a module that stores
-/// a pointer or reference to another part of the model cannot be cloned safely. Throws if M is not the concrete type of
+/// their order. Gradients are not copied. Other members are copied by their copy constructors. So in the copy, a
+/// pointer or reference to a part of the model still refers to the original. Throws if M is not the concrete type of
 /// the model.
 template <class M>
 std::unique_ptr<M> clone(const M& model, std::optional<DType> dtype = {}) {

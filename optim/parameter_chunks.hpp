@@ -13,8 +13,8 @@ namespace tapestry::detail {
 /// Elements per chunk: about 10 µs of work if the values come from memory.
 inline constexpr Size kChunk = 16 * 1024;
 
-/// Chunks of the elements of a list of weights. The first element of each weight gets a multiple of 64 as its number, so
-/// that chunks begin at a multiple of the SIMD width within a weight.
+/// Chunks of the elements of a list of weights. Each weight starts at a multiple of 64, so that chunks begin at a
+/// multiple of the SIMD width within a weight.
 class ParameterChunks {
  public:
   /// Appends a weight of `count` elements.

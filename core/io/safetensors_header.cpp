@@ -1,5 +1,5 @@
-// Parses the header event by event and accepts only its legal structure, so that memory is bounded by the names and
-// numbers in it, whatever the depth or length of the JSON.
+// Parses the header event by event and accepts only its legal structure. So the memory depends on the names and numbers
+// in the header alone, not on the depth or length of the JSON.
 #include "core/io/safetensors_header.hpp"
 
 #include <fmt/format.h>

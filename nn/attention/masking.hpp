@@ -11,8 +11,8 @@ namespace tapestry {
 /// do not fit.
 Mask live_keys_of(const Mask& mask, const Dims& keys);
 
-/// Returns x with 0 where the mask is false; without a mask, returns x. Weights of 0 alone would not hide a value of
-/// NaN, because 0 · NaN is NaN, both in the sum over values and in the gradients of the score.
+/// Returns x with 0 where the mask is false; without a mask, returns x. Weights of 0 alone do not hide a NaN: 0 · NaN
+/// is NaN, in the sum over values and in the gradients of the score.
 Tensor zero_masked(const Mask& mask, const Tensor& x);
 
 /// Returns (B, T, T) for document numbers (B, T): true for pairs of tokens of one document, for documents that are

@@ -74,9 +74,10 @@ class Llama {
     double norm_epsilon = 0;  ///< ε of RMSNorm.
   };
 
-  /// Reads sizes and weights. Throws Error, with the path, for another architecture, sizes that do not fit, a missing
-  /// tensor or one of another shape, a tensor that the architecture does not have (such as a bias), experts, and a
-  /// scaling of the rotary positions other than linear and Llama 3's factors (rope_freqs.weight).
+  /// Reads sizes and weights. Throws Error, with the path, for another architecture, for experts, and for sizes that do
+  /// not fit. Also throws if a tensor is missing, has another shape, or is not part of the architecture (such as a
+  /// bias), and if rotary positions are scaled in another way than linearly or by Llama 3's factors
+  /// (rope_freqs.weight).
   explicit Llama(const Gguf& file, const LlamaOptions& options = {});
 
   /// Returns the sizes.

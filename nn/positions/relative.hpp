@@ -81,8 +81,8 @@ class AlibiPositions : public PairPositions {
 
 /// Returns ShawPositions as a scheme. Throws Error if `reach` is negative.
 PositionScheme shaw(Size reach);
-/// Returns BucketPositions as a scheme. When a layer is built with it, Error is thrown unless `buckets` is even and at
-/// least 4 (at least 2 for causal attention), and `farthest` is greater than buckets / 2.
+/// Returns BucketPositions as a scheme. Building a layer with it throws Error unless `buckets` is even and at least 4
+/// (at least 2 for causal attention), and `farthest` is greater than buckets / 2.
 PositionScheme t5_buckets(Size buckets = 32, Size farthest = 128);
 /// Returns AlibiPositions as a scheme. The slopes depend only on the number of heads.
 PositionScheme alibi(AlibiSlopes slopes = AlibiSlopes::geometric);

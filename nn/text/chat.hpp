@@ -41,9 +41,9 @@ class ChatTemplate {
   };
 
   /// Recognises the format of a template. `bos` and `eos` are the names of the tokens that start a text and end an
-  /// answer (tokens tokenizer.ggml.bos_token_id and eos_token_id of the file), used where the template has bos_token
-  /// and, in Zephyr's format, eos_token. Throws Error with the known formats if the template has none of them, or if
-  /// Zephyr's format has no eos token.
+  /// answer (tokens tokenizer.ggml.bos_token_id and eos_token_id of the file), which templates call bos_token and
+  /// eos_token. `eos` is used in Zephyr's format only. Throws Error with the known formats if the template has none of
+  /// them, or if Zephyr's format has no eos token.
   static ChatTemplate recognise(std::string_view jinja, std::string_view bos, std::string_view eos);
 
   /// Returns the conversation as pieces; neighbouring plain pieces are joined. If `ask` is true, the start of the

@@ -48,8 +48,8 @@ class KeyValueCache {
   void go_back(Mark mark);
   /// Keeps the first `length` positions and the positions in `more`, in this order, and removes all others. The kept
   /// positions move together in memory, so earlier results of keys(), values() and data() change. Throws Error unless
-  /// length ≤ more[0] < more[1] < … < length(). Also throws if positions would be removed and there is a state, because
-  /// a token cannot be removed from a state, or if a tape is active.
+  /// length ≤ more[0] < more[1] < … < length(). Also throws if a tape is active, or if a token would be removed and
+  /// there is a state, because a state cannot forget a token.
   void keep_positions(Size length, const std::vector<Size>& more = {});
   /// Makes batch row i the former row rows[i], for a beam search, which copies and drops hypotheses. If there are not
   /// more rows than before, they are moved in place, so earlier results of keys(), values() and data() change. Throws

@@ -11,6 +11,7 @@
 
 namespace tapestry {
 
+/// Options of TransformerEncoder and LanguageModel, and of each stack of a TransformerTranslator.
 struct TransformerOptions {
   Size vocabulary = 0;                      // number of tokens
   Size layers = 2;                          // number of blocks

@@ -11,6 +11,7 @@
 
 namespace tapestry {
 
+/// Options of LatentAttention.
 struct LatentOptions {
   Size width = 0;       // d: width of the inputs and of the result
   Size heads = 1;       // H: number of heads

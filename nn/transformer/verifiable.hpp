@@ -23,8 +23,8 @@ class VerifiableLanguageModel final : public VerifiableModel {
   explicit VerifiableLanguageModel(const LanguageModel& model, Size capacity = 64);
 
   Size length() const override { return cache_.length(); }
-  /// See VerifiableModel. Throws if a tape is active, if there is no word or not one parent for each word, or if a
-  /// parent is neither −1 nor before its child. If it throws, the text is unchanged.
+  /// See VerifiableModel. Throws if a tape is active, if `words` is empty, if there is not one parent for each word, or
+  /// if a parent is neither −1 nor before its child. If it throws, the text is unchanged.
   Tensor extend(const std::vector<std::int64_t>& words, const std::vector<Size>& parents) override;
   /// See VerifiableModel. Throws unless the kept words form one text, and for layers with a state, which cannot remove
   /// words.

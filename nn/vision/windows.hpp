@@ -7,14 +7,14 @@
 
 namespace tapestry {
 
-/// Splits an image into patches of `size` × `size` pixels, the tokens of a vision transformer (Dosovitskiy et
-/// al. 2021): (H, W, C) → (H / size, W / size, size · size · C), and with a batch (B, H, W, C) → (B, …). A
-/// patch is stored row by row with the channels of a pixel adjacent: patch (0, 0) begins with pixels (0, 0),
-/// (0, 1), … Throws if `size` does not divide H and W.
+/// Splits an image into patches of `size` × `size` pixels, the tokens of a vision transformer (Dosovitskiy et al.
+/// 2021): (H, W, C) → (H / size, W / size, size · size · C). A batch axis may come first. A patch is stored row by row
+/// with the channels of a pixel adjacent: patch (0, 0) begins with pixels (0, 0), (0, 1), … Throws if `size` does not
+/// divide H and W.
 Tensor patches(const Tensor& x, Size size, CallSite at = {});
 
 /// Returns all windows of `size` × `size` pixels at intervals of `stride`: (H, W, C) → (H', W', size · size · C) with
-/// H' = ⌊(H − size) / stride⌋ + 1, or the same with a batch. Pixels at the right and lower edges that do not fill a
+/// H' = ⌊(H − size) / stride⌋ + 1. A batch axis may come first. Pixels at the right and lower edges that do not fill a
 /// window are ignored. A window has the layout of a patch: with stride = size, the windows are the patches. A linear
 /// layer applied to windows is a convolution (im2col; Chellapilla, Puri & Simard 2006). A pixel in several windows gets
 /// the sum of their gradients. Throws if the image is smaller than a window, or if `size` or `stride` is below 1.

@@ -13,10 +13,9 @@
 
 namespace tapestry {
 
-/// Replaces x by the sum of all ranks' x (ring all-reduce: Patarasuk & Yuan 2009). x must have the same length on
-/// every rank. The result is the same bits on every rank and in every run with R ranks, since the order of the sums
-/// depends on the length and R alone. Each rank sends 2 (R − 1) / R of x to its right neighbour, in 2 (R − 1)
-/// messages.
+/// Replaces x by the sum of all ranks' x (ring all-reduce: Patarasuk & Yuan 2009). x must have the same length on every
+/// rank. The result has the same bits on every rank and in every run with R ranks, since the order of the sums depends
+/// only on the length and R. Each rank sends 2 (R − 1) / R of x to its right neighbour, in 2 (R − 1) messages.
 void ring_all_reduce(Communicator& ranks, std::span<float> x);
 void ring_all_reduce(Communicator& ranks, std::span<double> x);
 

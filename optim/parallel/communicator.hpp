@@ -33,7 +33,7 @@ class Communicator {
   /// Number of ranks.
   int size() const { return size_; }
 
-  /// Sends `out` to rank `to` and fills `in` with the message from rank `from`, both at the same time, so that ranks
+  /// Sends `out` to rank `to` and fills `in` with the message from rank `from`. Both happen at the same time, so ranks
   /// that send to each other do not deadlock. The sender's `out` must be as long as `in`. An empty `out` is not sent,
   /// and an empty `in` is not waited for. Messages between two ranks keep their order. Throws Error if `to` or `from`
   /// is this rank or not a rank, and RankFailure if the message has not arrived within the communicator's timeout.

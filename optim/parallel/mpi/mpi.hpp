@@ -26,11 +26,11 @@ struct MpiRanks {
   std::size_t piece = std::size_t{1} << 30;
 };
 
-/// Runs body(communicator) as one of the ranks that mpirun started, or as the only rank without mpirun. Returns body's
-/// exit code, for main. Under mpirun, an exception or a nonzero code of one rank ends all ranks: the exception is
-/// printed as one sentence on standard error, and ranks that wait end at once and print nothing. If a rank dies, mpirun
-/// ends the others, and one of them prints why (with mpirun -q, that is the only output). Without mpirun, exceptions of
-/// body reach the caller. Throws Error if `piece` is out of range.
+/// Runs body(communicator) as one of the ranks that mpirun started, or as the only rank without mpirun. Returns the
+/// exit code of body, for main(). Under mpirun, an exception or a nonzero code of one rank ends all ranks: the
+/// exception is printed as one sentence on standard error, and ranks that wait end at once and print nothing. If a rank
+/// dies, mpirun ends the others, and one of them prints why (with mpirun -q, that is the only output). Without mpirun,
+/// exceptions of body reach the caller. Throws Error if `piece` is out of range.
 int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& body);
 
 }  // namespace tapestry
