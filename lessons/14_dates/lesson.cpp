@@ -56,7 +56,7 @@ Ids mix(const Ids& right, const Ids& written, double ratio, const std::function<
   return fed;
 }
 
-void with_a_pencil(kit::Report& report) {
+void worked_example(kit::Report& report) {
   const auto writes = [](double ratio) {
     std::int64_t written = 3, all = 0;
     for (const auto& [right, coin] : {std::pair(2, 0.31), {0, 0.84}, {2, 0.07}}) {
@@ -240,7 +240,7 @@ void where_it_looked(const Trained& trained, const Dates& test, const kit::Optio
 
 void lesson(const kit::Options& options, kit::Report& report) {
   report.section("A coin for every token");
-  with_a_pencil(report);
+  worked_example(report);
   check_writing(options.seed, report);
   report.section("Three forcing ratios");
   const Dates test = test_dates(options);

@@ -54,7 +54,7 @@ Tensor induction(const Tensor& symbols) {
   return matmul(masked_softmax(scores, Mask::causal(time, time)), symbols);
 }
 
-void pencil(kit::Report& report) {
+void worked_example(kit::Report& report) {
   const Tensor read = induction(one_hot(Indices(kit::Ids{3, 0, 5, 3}, {4}), 6, DType::f64));  // of d a f d
   const double e = std::exp(3.0), a = read.at({3, 0}), f = read.at({3, 5});
   kit::check_worked_example(report, "result at the last d",
@@ -220,7 +220,7 @@ void change_a_pattern(const Trained& trained, Size head, kit::Report& report) {
 
 void lesson(const std::string& task, const kit::Options& options, kit::Report& report) {
   report.section("Two heads by hand");
-  pencil(report);
+  worked_example(report);
   report.section("Attention alone");
   check_model(by_hand, options.seed, report);
   if (task != "repeat") {  // tasks.cpp describes the other tasks

@@ -84,7 +84,7 @@ Tensor entmax_weights(const Tensor& scores, double alpha) {
   return pow(relu((alpha - 1) * scores.detach() - tau), 1 / (alpha - 1));
 }
 
-void pencil(const kit::Options& options, kit::Report& report) {
+void worked_example(const kit::Options& options, kit::Report& report) {
   const kit::Question enters =
       report.ask("the third key",
                  "The third score rises from 0.1 to 0.7, above the threshold. How does sparsemax change the "
@@ -267,7 +267,7 @@ void beginnings(const std::vector<Run>& small, const kit::Options& options, kit:
 
 void lesson(double deviation, const kit::Options& options, kit::Report& report) {
   report.section("Sparsemax and entmax by hand");
-  pencil(options, report);
+  worked_example(options, report);
   report.section("One gradient rule for all of them");
   one_rule(options.seed, report);
   report.section("Your receipts in a pile");

@@ -87,7 +87,7 @@ Tensor word_by_word(const Words& x, WriteRule rule, const Tensor& alpha = {}, co
   return concat(reads, 0);  // (T, e)
 }
 
-void pencil(std::uint64_t seed, kit::Report& report) {
+void worked_example(std::uint64_t seed, kit::Report& report) {
   const Tensor k = tensor({{1, 0}, {0.6, 0.8}, {1, 0}}, DType::f64),
                v = tensor({{10}, {20}, {30}}, DType::f64);
   const auto read = [&](double x, double y, WriteRule rule, Size t) {  // at (x, y), after t writes
@@ -352,7 +352,7 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 
 void lesson(Size rows, const kit::Options& options, kit::Report& report) {
   report.section("A matrix as a memory");
-  pencil(options.seed, report);
+  worked_example(options.seed, report);
   report.section("Linear attention in three forms");
   check_apart("as pairs", as_pairs, options.seed, report);
   check_apart(

@@ -78,7 +78,7 @@ Tensor find_place(const Tensor& memory, const Tensor& before, const Addressing& 
   return powers / sum(powers, {-1}, Keep::yes);
 }
 
-void pencil(kit::Report& report) {
+void worked_example(kit::Report& report) {
   const auto place = [&](double g, const std::vector<double>& s, double gamma) {
     return find_place(tensor({{2, 0}, {0, 3}, {0, 1}, {0, -1}}, DType::f64), row({0, 0, 1, 0}),
                       {row({1, 0}), row({std::log(3)}), row({g}), row(s), row({gamma})});
@@ -309,7 +309,7 @@ void far(const Right& copied, const kit::Options& options, kit::Report& report) 
 
 void lesson(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
   report.section("Addressing in four steps");
-  pencil(report);
+  worked_example(report);
   report.section("The neural Turing machine");
   check_machine(run_machine, options.seed, report);
   report.section("Copying strings");

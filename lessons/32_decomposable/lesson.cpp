@@ -60,7 +60,7 @@ Aligned attend(const Tensor& f_a, const Tensor& f_b, const Tensor& a, const Tens
   return {matmul(masked_softmax(e, is_b), b), matmul(masked_softmax(transpose(e), is_a), a)};
 }
 
-void pencil(kit::Report& report) {
+void worked_example(kit::Report& report) {
   const Tensor e = tensor({{{std::log(3), 0, 0}, {0, 0, std::log(2)}}}, f64), two = eye(2, f64),
                three = eye(3, f64);
   const auto all = [](Size n) {
@@ -214,7 +214,7 @@ void word_order(const std::vector<Right>& all, std::uint64_t seed, kit::Report& 
 
 void lesson(Size hidden, const kit::Options& options, kit::Report& report) {
   report.section("One table of scores, two softmaxes");
-  pencil(report);
+  worked_example(report);
   report.section("Attend, compare, aggregate");
   compare(options.seed, report);
   report.section("Entailment in a small grammar");
