@@ -1,5 +1,5 @@
-// Repeated rounds: the model of nn/'s layers, its training, its heads' scores, what happens where heads are
-// changed, and the pictures of lesson 21.
+// Lesson 21's model from nn/'s layers, its training on repeated sequences, the scores of its heads, and the effects of
+// ablating and patching heads.
 #include "lessons/21_induction/experiment.hpp"
 
 #include <fmt/format.h>
@@ -66,7 +66,7 @@ HeadScore score(const Sequences& test, const Weight& weight) {
   return {induction / repeated, previous / static_cast<double>(rows * (time - 1))};
 }
 
-HeadScore score_of_even_weights(const Sequences& test) {
+HeadScore score_of_uniform_weights(const Sequences& test) {
   return score(test, [](Size, Size query, Size) { return 1 / static_cast<double>(query + 1); });
 }
 
@@ -88,7 +88,7 @@ std::vector<HeadScore> scores_of(const AttentionOnly& model, const Sequences& te
 }
 
 /// Returns the percentage of the places with a target at which the model predicts it.
-double share_said(const Ids& said, const Ids& targets) {
+double percent_predicted(const Ids& said, const Ids& targets) {
   double right = 0, asked = 0;
   for (std::size_t i = 0; i < said.size(); ++i)
     if (targets[i] >= 0) right += said[i] == targets[i], asked += 1;
@@ -150,11 +150,11 @@ void train_both(Trained& trained, const kit::Options& options) {
   trained.heads = {"Scores of the heads in the two-layer model", "step", "score"};
   std::vector<kit::Series>& heads = trained.heads.series;
   heads = {{"lower layer: previous token, strongest head"}};
-  trained.heads.levels = {{score_of_even_weights(test).previous, "even"}};
+  trained.heads.levels = {{score_of_uniform_weights(test).previous, "even"}};
   for (Size h = 0; h < kHeads; ++h) heads.push_back({fmt::format("upper layer: induction, head {}", h + 1)});
-  Filmed filmed(options);
+  MapRecorder recorder(options);
   train(trained.two, "two layers", draw_repeats, options, [&](Size step) {
-    filmed.after(step, trained.two);
+    recorder.after(step, trained.two);
     if (step % every != 0) return;
     watch(trained.two, 1, step);
     const std::vector<HeadScore> scores = scores_of(trained.two, test);
@@ -171,44 +171,46 @@ void train_both(Trained& trained, const kit::Options& options) {
   });
   trained.loss_of_one = loss_of(trained.one(test.inputs), test);
   trained.loss_of_two = loss_of(trained.two(test.inputs), test);
-  trained.maps = filmed.series();
+  trained.maps = recorder.series();
   kit::show(loss, options.out / "loss.svg");
 }
 
-Looked show_heads(const Trained& trained, const kit::Options& options) {
+HeadScores show_heads(const Trained& trained, const kit::Options& options) {
   kit::show(trained.heads, options.out / "heads.svg");
-  Looked looked{scores_of(trained.two, trained.test), 0};
+  HeadScores scores{scores_of(trained.two, trained.test), 0};
   Size strongest = kHeads;
   for (Size head = kHeads; head < 2 * kHeads; ++head)
-    if (const double score = looked.scores[static_cast<std::size_t>(head)].induction; score > looked.most)
-      looked.most = score, strongest = head;
+    if (const double score = scores.by_head[static_cast<std::size_t>(head)].induction;
+        score > scores.largest_induction)
+      scores.largest_induction = score, strongest = head;
   kit::save(trained.maps, options.out / "heads_over_training.json");
   show_map(trained, strongest, "stripes", options);
-  return looked;
+  return scores;
 }
 
-TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, const kit::Options& options) {
+AblationLosses ablate_heads(const Trained& trained, const HeadScores& scores, ByHand by_hand,
+                            const kit::Options& options) {
   const auto loss_without = [&](const std::set<Size>& heads) {
-    return loss_of(by_hand(trained.two, trained.test.inputs, {.mean = heads}), trained.test);
+    return loss_of(by_hand(trained.two, trained.test.inputs, {.mean_ablated = heads}), trained.test);
   };
-  TakenOut result;
+  AblationLosses result;
   double largest = 0;
   std::set<Size> induction, lower, others;
   kit::Bars bars{"Loss on the repeat without one head", "nats", {{"all heads", loss_without({})}}, {}};
-  const HeadScore even = score_of_even_weights(trained.test);
+  const HeadScore even = score_of_uniform_weights(trained.test);
   fmt::print("  {:<14} {:>9} {:>16} {:>17}\n", "head", "induction", "previous token", "loss without it");
   fmt::print("  {:<14} {:>9.2f} {:>16.2f}\n", "even weights", even.induction, even.previous);
   for (Size head = 0; head < 2 * kHeads; ++head) {
-    const auto [inducing, previous] = looked.scores[static_cast<std::size_t>(head)];
-    const bool inducts = head >= kHeads && inducing > looked.most / 2;
-    (head < kHeads ? lower : inducts ? induction : others).insert(head);
+    const auto [inducing, previous] = scores.by_head[static_cast<std::size_t>(head)];
+    const bool is_induction = head >= kHeads && inducing > scores.largest_induction / 2;
+    (head < kHeads ? lower : is_induction ? induction : others).insert(head);
     const double loss = loss_without({head});
     if (head < kHeads && loss > largest) {
       largest = loss;
       result.note_taker = head;
       result.previous = previous;
     }
-    const std::string name = name_of(head) + (inducts ? " (induction)" : "");
+    const std::string name = name_of(head) + (is_induction ? " (induction)" : "");
     fmt::print("  {:<19} {:>4.2f} {:>16.2f} {:>17.3f}\n", name, inducing, previous, loss);
     bars.bars.push_back({name, loss});
   }
@@ -221,13 +223,13 @@ TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, 
 }
 
 Patched patch(const Trained& trained, Size head, Size back, ByHand by_hand) {
-  const Tensor logits = by_hand(trained.two, trained.test.inputs, {.back = {{head, back}}});
+  const Tensor logits = by_hand(trained.two, trained.test.inputs, {.places_back = {{head, back}}});
   const Ids said = argmax(logits).to_vector(), next = trained.test.targets.to_vector();
   Ids after = next;  // the target one place later, where it counts as well
   const std::size_t time = kLength - 1;
   for (std::size_t i = 0; i < after.size(); ++i)
     after[i] = next[i] >= 0 && i % time + 1 < time ? next[i + 1] : -1;
-  return {loss_of(logits, trained.test), share_said(said, next), share_said(said, after)};
+  return {loss_of(logits, trained.test), percent_predicted(said, next), percent_predicted(said, after)};
 }
 
 void other_task(const std::string& task, const kit::Options& options, kit::Report& report) {
@@ -242,7 +244,7 @@ void other_task(const std::string& task, const kit::Options& options, kit::Repor
   if (task == "bigram")
     report.figure("loss of the best prediction by counting", loss_of_counting(test, 8), "nats");
   if (task == "gcd")
-    report.figure("loss when only the frequency of each divisor is known", loss_of_shares(test), "nats");
+    report.figure("loss when only the frequency of each divisor is known", loss_of_frequencies(test), "nats");
 }
 
 }  // namespace tapestry::lesson21

@@ -1,5 +1,5 @@
-// Repeated rounds: lesson 21's model from nn/'s layers, its training, the scores of its heads, the effects of
-// changed heads, and the pictures.
+// Lesson 21's model from nn/'s layers, its training on repeated sequences, the scores of its heads, and the effects of
+// ablating and patching heads.
 #pragma once
 
 #include <map>
@@ -27,13 +27,15 @@ struct AttentionOnly : Module {
   Linear output;
 };
 
-/// Changes of heads. Head h of layer l has the number 4 l + h.
-struct Instead {
-  std::set<Size> mean = {};  ///< replace the output of these heads by its mean over all sequences and places
-  std::map<Size, Size> back = {};  ///< give all weight of a head to the place this far back
+/// Changes to heads in a forward pass. Head h of layer l has the number 4 l + h.
+struct Interventions {
+  /// Heads whose output is replaced by its mean over all sequences and places.
+  std::set<Size> mean_ablated = {};
+  /// Heads that put all their weight on the place this many places back.
+  std::map<Size, Size> places_back = {};
 };
 /// Computes the logits of the chapter's model from primitive ops.
-using ByHand = Tensor (*)(const AttentionOnly& model, const Indices& ids, const Instead& instead);
+using ByHand = Tensor (*)(const AttentionOnly& model, const Indices& ids, const Interventions& interventions);
 
 /// Compares by_hand with nn/'s layers, and checks its gradients.
 void check_model(ByHand by_hand, std::uint64_t seed, kit::Report& report);
@@ -42,8 +44,8 @@ void check_model(ByHand by_hand, std::uint64_t seed, kit::Report& report);
 /// start with the second symbol of the second round.
 Sequences draw_repeats(kit::Random random, Size rows);
 
-/// One head's mean weight in the repeat: on places directly after an earlier copy of the current symbol, and on
-/// the previous place.
+/// Scores of one head. `induction` is its mean weight, in the repeat, on places directly after an earlier copy of the
+/// current symbol. `previous` is its mean weight, in the whole sequence, on the previous place.
 struct HeadScore {
   double induction = 0, previous = 0;
 };
@@ -59,25 +61,27 @@ struct Trained {
 /// Trains models with one and with two layers. Draws both losses during training in loss.svg.
 void train_both(Trained& trained, const kit::Options& options);
 
-/// The two-layer model's heads after its training.
-struct Looked {
-  std::vector<HeadScore> scores;  ///< by head number
-  double most = 0;                ///< the largest induction score in the upper layer
+/// Scores of all heads of the trained two-layer model.
+struct HeadScores {
+  std::vector<HeadScore> by_head;
+  double largest_induction = 0;  ///< in the upper layer
 };
 /// Draws the scores during training in heads.svg, and the map of the head with the largest induction score in
 /// stripes.svg. Writes the maps during training to heads_over_training.json.
-Looked show_heads(const Trained& trained, const kit::Options& options);
+HeadScores show_heads(const Trained& trained, const kit::Options& options);
 
-/// Losses on the repeat with ablated heads.
-struct TakenOut {
-  double induction = 0, others = 0,
-         lower = 0;     ///< without the induction heads, the upper layer's others, all lower heads
-  Size note_taker = 0;  ///< the lower head whose removal gives the largest loss
-  double previous = 0;  ///< the note-taker's previous-token score
+/// Losses on the repeat without some heads, and the most important lower head.
+struct AblationLosses {
+  double induction = 0;  ///< without the induction heads
+  double others = 0;     ///< without the other heads of the upper layer
+  double lower = 0;      ///< without the lower layer
+  Size note_taker = 0;   ///< the lower head whose removal gives the largest loss
+  double previous = 0;   ///< the note-taker's previous-token score
 };
 /// Prints a table of all heads. Draws the loss without each head in ablation.svg, and the note-taker's map in
 /// previous.svg.
-TakenOut take_out(const Trained& trained, const Looked& looked, ByHand by_hand, const kit::Options& options);
+AblationLosses ablate_heads(const Trained& trained, const HeadScores& scores, ByHand by_hand,
+                            const kit::Options& options);
 
 /// Results when one lower head attends `back` places back and nothing else is changed: the loss on the repeat,
 /// and the percentages of predictions that are the next symbol and the symbol after it.

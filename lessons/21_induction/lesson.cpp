@@ -73,9 +73,9 @@ void worked_example(kit::Report& report) {
 // x.
 //
 // Because the outputs of the heads are summed, we can change one head and leave the others as they are.
-// Sections 5 and 6 do this: the argument `instead` says which heads are changed, and how.
+// Sections 5 and 6 do this: the argument `interventions` says which heads are changed, and how.
 
-Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Instead& instead) {
+Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Interventions& interventions) {
   const Size time = ids.shape()[1];
   Tensor x = embedding(model.words.weight, ids);  // (B, T, 64)
   const Tensor places = sinusoids(0, time, kWidth, x.dtype());
@@ -90,10 +90,11 @@ Tensor by_hand(const AttentionOnly& model, const Indices& ids, const Instead& in
       };
       const Tensor q = matmul(placed, own(weights.query, 0)), k = matmul(placed, own(weights.key, 0));
       const Tensor scores = matmul(q, transpose(k)) / std::sqrt(static_cast<double>(kHeadWidth));
-      Tensor look = masked_softmax(scores, Mask::causal(time, time));  // A_h (B, T, T)
-      if (instead.back.count(head)) look = exactly(instead.back.at(head), time, x.dtype());
-      const Tensor said = matmul(matmul(look, matmul(x, own(weights.value, 0))), own(weights.output, 1));
-      sum = sum + (instead.mean.count(head) == 0 ? said : mean(said, {0, 1}));
+      Tensor pattern = masked_softmax(scores, Mask::causal(time, time));  // A_h (B, T, T)
+      if (interventions.places_back.count(head))
+        pattern = exactly(interventions.places_back.at(head), time, x.dtype());
+      const Tensor output = matmul(matmul(pattern, matmul(x, own(weights.value, 0))), own(weights.output, 1));
+      sum = sum + (interventions.mean_ablated.count(head) == 0 ? output : mean(output, {0, 1}));
     }
     x = sum;
   }
@@ -124,9 +125,9 @@ void one_against_two(Trained& trained, const kit::Options& options, kit::Report&
 // seeds, the numbers differ, but two layers always learn the repeat and one layer never does.
 
 // ---- 4. Scores of the heads -------------------------------------------------------------------------------
-// Two numbers describe a head, both measured in the repeat. Its *induction score* is the mean weight on places
-// directly after an earlier copy of the current symbol. Its *previous-token score* is the mean weight on the
-// previous place.
+// Two numbers describe a head. Its *induction score* is the mean weight, in the repeat, on places directly
+// after an earlier copy of the current symbol. Its *previous-token score* is the mean weight on the previous
+// place.
 //
 // The loss contains neither of the two scores. A picture shows the scores of the heads and the loss during the
 // training: compare the curves. The map of an induction head has diagonal stripes: each symbol of the repeat
@@ -145,7 +146,7 @@ void one_against_two(Trained& trained, const kit::Options& options, kit::Report&
 // remove each head by itself. The lower head whose removal raises the loss most is called the *note-taker*
 // from here on.
 
-Size note_taker(const Trained& trained, const Looked& looked, const kit::Options& options,
+Size note_taker(const Trained& trained, const HeadScores& scores, const kit::Options& options,
                 kit::Report& report) {
   const kit::Question sharp = report.ask(
       "the note-taker",
@@ -153,17 +154,18 @@ Size note_taker(const Trained& trained, const Looked& looked, const kit::Options
       "previous place?",
       {"nearly all, as in the head that we wired by hand", "between half and nearly all of its weight",
        "less than half"});
-  const TakenOut out = take_out(trained, looked, by_hand, options);
-  report.at_least("loss without the induction heads", out.induction, 2, "nats");
-  report.at_most("loss without the upper layer's other heads", out.others, 0.3, "nats");
-  report.at_least("loss without the lower layer, so without notes", out.lower, 2, "nats");
-  report.figure("the note-taker's previous-token score", out.previous);
+  const AblationLosses losses = ablate_heads(trained, scores, by_hand, options);
+  report.at_least("loss without the induction heads", losses.induction, 2, "nats");
+  report.at_most("loss without the upper layer's other heads", losses.others, 0.3, "nats");
+  report.at_least("loss without the lower layer, so without notes", losses.lower, 2, "nats");
+  report.figure("the note-taker's previous-token score", losses.previous);
   report.answer(
-      sharp, 'c', out.previous < 0.5 && out.previous > 0.1 && looked.most > out.previous,
+      sharp, 'c',
+      losses.previous < 0.5 && losses.previous > 0.1 && scores.largest_induction > losses.previous,
       "Its map shows the rest of the weight on other places nearby. Even from such faint notes, an upper "
       "head computes sharper weights. Whether other lower heads share the work depends on the seed, as "
       "the losses show.");
-  return out.note_taker;
+  return losses.note_taker;
 }
 
 // At seed 1, removing each head by itself gives:
@@ -232,10 +234,10 @@ void lesson(const std::string& task, const kit::Options& options, kit::Report& r
   Trained trained;
   one_against_two(trained, options, report);
   report.section("Scores of the heads");
-  const Looked looked = show_heads(trained, options);
-  report.at_least("largest induction score", looked.most, 0.5);
+  const HeadScores scores = show_heads(trained, options);
+  report.at_least("largest induction score", scores.largest_induction, 0.5);
   report.section("Ablate heads");
-  const Size head = note_taker(trained, looked, options, report);
+  const Size head = note_taker(trained, scores, options, report);
   report.section("Patch one attention pattern");
   change_a_pattern(trained, head, report);
 }

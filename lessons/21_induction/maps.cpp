@@ -12,7 +12,7 @@
 namespace tapestry::lesson21 {
 namespace {
 
-constexpr Size kFilmed = 20;  // places in each map during training
+constexpr Size kRecorded = 20;  // places in each map during training
 
 /// The sequence with the shortest round among thirty.
 struct Example {
@@ -46,8 +46,8 @@ std::vector<double> corner(const Tensor& weights, Size head, Size places) {
 /// Returns the series with its axes, but without maps.
 kit::MapSeries series_of_heads(const Example& example) {
   kit::MapSeries series{.title = fmt::format("Attention weights of each head; period {}", example.period),
-                        .columns = first(example.symbols, kFilmed),
-                        .rows = first(example.symbols, kFilmed),
+                        .columns = first(example.symbols, kRecorded),
+                        .rows = first(example.symbols, kRecorded),
                         .column_axis = "place attended to",
                         .row_axis = "current symbol",
                         .choices = {{"layer", {"lower", "upper"}}, {"head", {}}}};
@@ -74,19 +74,19 @@ void show_map(const Trained& trained, Size head, const std::string& name, const 
   kit::show(map, options.out / (name + ".svg"));
 }
 
-Filmed::Filmed(const kit::Options& options)
+MapRecorder::MapRecorder(const kit::Options& options)
     : inputs_(Example(options.seed).inputs),
-      film_(series_of_heads(Example(options.seed)), options.steps, {0.01, 0.05, 0.1, 0.2, 0.5, 1}) {}
+      recorder_(series_of_heads(Example(options.seed)), options.steps, {0.01, 0.05, 0.1, 0.2, 0.5, 1}) {}
 
-void Filmed::after(Size step, const AttentionOnly& model) {
-  film_.after(step, [&] {
+void MapRecorder::after(Size step, const AttentionOnly& model) {
+  recorder_.after(step, [&] {
     std::deque<WeightRecorder> recorders;  // they record the weights while they exist
     for (const MultiHeadAttention& heads : model.layers) recorders.emplace_back(heads.attention);
     model(inputs_);
     std::vector<std::vector<double>> maps;
     for (const WeightRecorder& recorder : recorders)
       for (Size head = 0; head < kHeads; ++head)
-        maps.push_back(corner(recorder.weights().front(), head, kFilmed));
+        maps.push_back(corner(recorder.weights().front(), head, kRecorded));
     return maps;
   });
 }

@@ -14,18 +14,18 @@ std::string name_of(Size head);
 void show_map(const Trained& trained, Size head, const std::string& name, const kit::Options& options);
 
 /// Records the maps of all heads for 20 places of that sequence, at six steps of the training.
-class Filmed {
+class MapRecorder {
  public:
-  explicit Filmed(const kit::Options& options);
+  explicit MapRecorder(const kit::Options& options);
 
   /// Runs after each step. Records maps after 1/100, 1/20, 1/10, 1/5 and 1/2 of the steps, and at the end.
   void after(Size step, const AttentionOnly& model);
   /// Returns the recorded maps by step, layer and head.
-  kit::MapSeries series() const { return film_.series(); }
+  kit::MapSeries series() const { return recorder_.series(); }
 
  private:
   Indices inputs_;
-  kit::TrainingRecorder film_;
+  kit::TrainingRecorder recorder_;
 };
 
 }  // namespace tapestry::lesson21

@@ -89,7 +89,7 @@ double loss_of_counting(const Sequences& test, Size states) {
   return loss / places;
 }
 
-double loss_of_shares(const Sequences& test) {
+double loss_of_frequencies(const Sequences& test) {
   std::map<std::int64_t, double> counts;
   double places = 0, loss = 0;
   for (const std::int64_t answer : test.targets.to_vector())

@@ -41,6 +41,6 @@ Sequences draw_gcd(kit::Random random, Size rows);
 /// (times + 1) / (all + states).
 double loss_of_counting(const Sequences& test, Size states);
 /// Returns the loss of a model that knows only how often each answer occurs.
-double loss_of_shares(const Sequences& test);
+double loss_of_frequencies(const Sequences& test);
 
 }  // namespace tapestry

@@ -83,7 +83,7 @@ TEST_CASE("every third number is the greatest common divisor of the two before",
   CHECK(counts.rbegin()->first == 31);
   double loss = 0;
   for (const auto& [answer, count] : answers) loss -= count / 6300.0 * std::log(count / 6300.0);
-  CHECK(loss_of_shares(draw_gcd(kit::Random(5, 2), kRows)) == Approx(loss));
+  CHECK(loss_of_frequencies(draw_gcd(kit::Random(5, 2), kRows)) == Approx(loss));
 }
 
 TEST_CASE("who counts knows what came, one time more for each symbol", "[kit]") {
