@@ -1,6 +1,6 @@
 // The experiment of lesson 06: the task, the model and three training runs.
 //
-// Sixteen keys are vectors of eight numbers in random directions. Each key has one of ten symbols. The query for key k
+// A question has sixteen keys. They are vectors of eight numbers in random directions. Each key has one of ten symbols. The query for key k
 // is R k, where the rotation R is the same in all examples. A value is the code of a symbol: one of ten fixed vectors.
 // The loss depends on the answer alone.
 #include "lessons/06_queries_keys_values/experiment.hpp"
@@ -23,40 +23,57 @@ namespace {
 constexpr Size kWidth = 8, kKeys = 16, kSymbols = 10, kBatch = 128;
 
 struct Questions {
-  Tensor query;     // (B, 1, d)
-  Tensor keys;      // (B, n, d), each with the norm √d
-  Tensor values;    // (B, n, symbols): codes
-  Indices symbols;  // (B, n): the symbol of each key
-  Indices meant;    // (B): the key that the query was made from
-  Indices answer;   // (B): the symbol of that key
+  Tensor query;       // (B, 1, d)
+  Tensor keys;        // (B, n, d), each with the norm √d
+  Tensor values;      // (B, n, symbols): codes
+  Indices symbols;    // (B, n): the symbol of each key
+  Indices key_index;  // (B): index of the key k in the query R k
+  Indices answer;     // (B): the symbol of that key
 };
 
-const char* name_of(Projected projected) {
-  return projected == Projected::nothing   ? "W_V alone"
-         : projected == Projected::queries ? "W_Q and W_V"
-                                           : "W_Q, W_K and W_V";
+const char* name_of(LearnedProjections learned) {
+  return learned == LearnedProjections::v    ? "W_V alone"
+         : learned == LearnedProjections::qv ? "W_Q and W_V"
+                                             : "W_Q, W_K and W_V";
+}
+
+/// Returns a rotation (width, width): the product of one rotation by a random angle for each pair of axes.
+Tensor random_rotation(Size width, kit::Random random) {
+  const auto n = static_cast<std::size_t>(width);
+  std::vector<double> r(n * n, 0);
+  for (std::size_t i = 0; i < n; ++i) r[i * n + i] = 1;
+  for (std::size_t a = 0; a < n; ++a)
+    for (std::size_t b = a + 1; b < n; ++b) {
+      const double angle = random.uniform(0, 6.283185307179586);
+      for (std::size_t j = 0; j < n; ++j) {
+        const double x = r[a * n + j], y = r[b * n + j];
+        r[a * n + j] = std::cos(angle) * x - std::sin(angle) * y;
+        r[b * n + j] = std::sin(angle) * x + std::cos(angle) * y;
+      }
+    }
+  return tensor(r, {width, width});
 }
 
 Questions draw_questions(Size batch, std::uint64_t seed, std::uint64_t stream) {
   const Tensor codes = random_rotation(kSymbols, kit::Random(seed, 2));  // row s is the code of symbol s
   kit::Random random(seed, stream);
-  const Tensor arrows = random_normal({batch, kKeys, kWidth}, random.next());
-  const Tensor keys =
-      arrows * std::sqrt(static_cast<double>(kWidth)) / sqrt(sum(arrows * arrows, {-1}, Keep::yes));
-  std::vector<std::int64_t> symbols, meant, place, answer;
+  const Tensor directions = random_normal({batch, kKeys, kWidth}, random.next());
+  const Tensor keys = directions * std::sqrt(static_cast<double>(kWidth)) /
+                      sqrt(sum(directions * directions, {-1}, Keep::yes));
+  std::vector<std::int64_t> symbols, key_index, place, answer;
   for (Size i = 0; i < batch * kKeys; ++i) symbols.push_back(random.below(kSymbols));
   for (Size row = 0; row < batch; ++row) {
-    meant.push_back(random.below(kKeys));
-    place.push_back(row * kKeys + meant.back());
+    key_index.push_back(random.below(kKeys));
+    place.push_back(row * kKeys + key_index.back());
     answer.push_back(symbols[static_cast<std::size_t>(place.back())]);
   }
-  const Tensor wanted = embedding(reshape(keys, {batch * kKeys, kWidth}), Indices(place, {batch}));
-  const Tensor queries = matmul(wanted, transpose(hidden_rotation(seed)));  // rows: (R k)ᵀ = kᵀ Rᵀ
+  const Tensor asked_keys = embedding(reshape(keys, {batch * kKeys, kWidth}), Indices(place, {batch}));
+  const Tensor queries = matmul(asked_keys, transpose(hidden_rotation(seed)));  // rows: (R k)ᵀ = kᵀ Rᵀ
   return {unsqueeze(queries, 1),
           keys,
           embedding(codes, Indices(symbols, {batch, kKeys})),
           Indices(symbols, {batch, kKeys}),
-          Indices(meant, {batch}),
+          Indices(key_index, {batch}),
           Indices(answer, {batch})};
 }
 
@@ -66,7 +83,7 @@ Questions test_questions(const kit::Options& options) {
 
 /// Returns the percentage of keys with the most frequent symbol of their example. A model that always names this symbol
 /// is right for this percentage of the queries, on average.
-double share_of_most_frequent(const Questions& questions) {
+double percent_most_frequent(const Questions& questions) {
   const std::vector<std::int64_t> symbols = questions.symbols.to_vector();
   double share = 0;
   for (std::size_t first = 0; first < symbols.size(); first += kKeys) {
@@ -98,71 +115,57 @@ void train(Retriever& retriever, const char* name, const kit::Options& options) 
 
 }  // namespace
 
-Retriever::Retriever(Size width, Size value_width, Size context_width, Projected projected_in)
+Retriever::Retriever(Size width, Size value_width, Size context_width, LearnedProjections learned_in)
     : w_q{{*this, "w_q"}, width, width, Bias::no},
       w_k{{*this, "w_k"}, width, width, Bias::no},
       w_v{{*this, "w_v"}, value_width, context_width, Bias::no},
       attention{{*this, "attention"}, scaled_dot()},
-      projected(projected_in) {
-  if (projected != Projected::both) w_k.freeze();  // not trained and not used
-  if (projected == Projected::nothing) w_q.freeze();
+      learned(learned_in) {
+  if (learned != LearnedProjections::qkv) w_k.freeze();  // not trained and not used
+  if (learned == LearnedProjections::v) w_q.freeze();
 }
 
 AttentionOutput Retriever::operator()(const Tensor& query, const Tensor& key, const Tensor& value) const {
-  return attention(projected == Projected::nothing ? query : w_q(query),
-                   projected == Projected::both ? w_k(key) : key, w_v(value));
-}
-
-Tensor random_rotation(Size width, kit::Random random) {
-  const auto n = static_cast<std::size_t>(width);
-  std::vector<double> r(n * n, 0);
-  for (std::size_t i = 0; i < n; ++i) r[i * n + i] = 1;
-  for (std::size_t a = 0; a < n; ++a)
-    for (std::size_t b = a + 1; b < n; ++b) {
-      const double angle = random.uniform(0, 6.283185307179586);
-      for (std::size_t j = 0; j < n; ++j) {
-        const double x = r[a * n + j], y = r[b * n + j];
-        r[a * n + j] = std::cos(angle) * x - std::sin(angle) * y;
-        r[b * n + j] = std::sin(angle) * x + std::cos(angle) * y;
-      }
-    }
-  return tensor(r, {width, width});
+  return attention(learned == LearnedProjections::v ? query : w_q(query),
+                   learned == LearnedProjections::qkv ? w_k(key) : key, w_v(value));
 }
 
 Tensor hidden_rotation(std::uint64_t seed) { return random_rotation(kWidth, kit::Random(seed, 1)); }
 
-Outcome train_and_test(Projected projected, const kit::Options& options) {
-  Retriever retriever(kWidth, kSymbols, kSymbols, projected);
-  train(retriever, name_of(projected), options);
+namespace {
+RetrievalResult train_and_test(LearnedProjections learned, const kit::Options& options) {
+  Retriever retriever(kWidth, kSymbols, kSymbols, learned);
+  train(retriever, name_of(learned), options);
   const Questions questions = test_questions(options);
   const AttentionOutput read = retriever(questions.query, questions.keys, questions.values);
   return {kit::percent_equal(argmax(squeeze(read.context, 1)), questions.answer),
-          kit::percent_equal(argmax(squeeze(read.weights, 1)), questions.meant),
+          kit::percent_equal(argmax(squeeze(read.weights, 1)), questions.key_index),
           retriever.w_q.weight.detach(), retriever.w_k.weight.detach()};
 }
+}  // namespace
 
-Outcomes train_three(const kit::Options& options) {
-  const Outcomes outcomes{
-      train_and_test(Projected::nothing, options), train_and_test(Projected::queries, options),
-      train_and_test(Projected::both, options), share_of_most_frequent(test_questions(options))};
+RetrievalResults train_retrievers(const kit::Options& options) {
+  const RetrievalResults results{
+      train_and_test(LearnedProjections::v, options), train_and_test(LearnedProjections::qv, options),
+      train_and_test(LearnedProjections::qkv, options), percent_most_frequent(test_questions(options))};
   fmt::print(
       "  learned              right answers            how often the largest weight is on the right key\n");
-  const auto row = [](Projected projected, const Outcome& outcome) {
-    fmt::print("  {:<18} {:>13.1f} % {:>57.1f} %\n", name_of(projected), outcome.answer_accuracy,
-               outcome.key_accuracy);
+  const auto row = [](LearnedProjections learned, const RetrievalResult& result) {
+    fmt::print("  {:<18} {:>13.1f} % {:>57.1f} %\n", name_of(learned), result.answer_accuracy,
+               result.key_accuracy);
   };
-  row(Projected::nothing, outcomes.nothing);
-  row(Projected::queries, outcomes.queries);
-  row(Projected::both, outcomes.both);
-  fmt::print("  most frequent symbol {:>11.1f} %\n", outcomes.most_frequent);
-  return outcomes;
+  row(LearnedProjections::v, results.v);
+  row(LearnedProjections::qv, results.qv);
+  row(LearnedProjections::qkv, results.qkv);
+  fmt::print("  most frequent symbol {:>11.1f} %\n", results.most_frequent);
+  return results;
 }
 
 double cosine_similarity(const Tensor& a, const Tensor& b) {
   return sum(a * b).item() / std::sqrt(sum(a * a).item() * sum(b * b).item());
 }
 
-KnownWords known_words() {
+NumpyExample numpy_example() {
   constexpr DType f64 = DType::f64;
   return {tensor({{1, 0, 0}, {0, 1, 0}, {1, 1, 0}, {0, 0, 1}}, f64),
           tensor({{2, 2, 2}, {0, 0, 1}, {2, 0, 2}}, f64), tensor({{2, 0, 0}, {2, 2, 1}, {2, 1, 1}}, f64),

@@ -1,5 +1,4 @@
-// The experiment of lesson 06. Each query is a rotated key, and the model must learn the rotation to find the value of
-// this key.
+// The experiment of lesson 06: a model learns to find the value of a key, given the key rotated by an unknown rotation.
 #pragma once
 
 #include "core/core.hpp"
@@ -9,61 +8,52 @@
 
 namespace tapestry::lesson06 {
 
-/// The inputs, besides the values, that are projected by a learned matrix: neither queries nor keys, the queries (W_Q),
-/// or both (W_Q and W_K). W_V is always learned. Queries or keys that are not projected are used unchanged.
-enum class Projected { nothing, queries, both };
+/// The learned projections: W_V alone, W_Q and W_V, or all three. Queries and keys without a learned projection are used
+/// unchanged.
+enum class LearnedProjections { v, qv, qkv };
 
-/// The chapter's attend() with the layers of nn/: a Linear without bias for queries, keys and values, and Attention
-/// with the score scaled_dot().
+/// The chapter's attend() built from nn/: a Linear without bias for queries, keys and values, and Attention with the
+/// score scaled_dot().
 struct Retriever : Module {
-  /// Takes the width of queries and keys, the width of the values before W_V, the width of the context, and the inputs
-  /// that are projected.
-  Retriever(Size width, Size value_width, Size context_width, Projected projected);
+  /// `width` is that of queries and keys. W_V maps values of `value_width` numbers to `context_width` numbers.
+  Retriever(Size width, Size value_width, Size context_width, LearnedProjections learned);
   /// (…, Tq, width), (…, Tk, width), (…, Tk, value_width) → context (…, Tq, context_width), weights (…, Tq, Tk).
   AttentionOutput operator()(const Tensor& query, const Tensor& key, const Tensor& value) const;
 
   Linear w_q, w_k, w_v;
   Attention attention;
-  Projected projected;
+  LearnedProjections learned;
 };
 
-struct Outcome {
+/// Returns R (d, d) with d = 8, the rotation that the model must learn. It depends only on the seed.
+Tensor hidden_rotation(std::uint64_t seed);
+
+/// Test results of a trained Retriever.
+struct RetrievalResult {
   double answer_accuracy;  ///< percentage of right answers
   double key_accuracy;     ///< percentage of queries whose largest weight is on the right key
-  Tensor w_q, w_k;  ///< (d, d): the values after training; the initial values if the matrix was not used
+  Tensor w_q, w_k;         ///< (d, d): the learned matrices; the initial values if a matrix was not learned
 };
-
-/// Returns R (d, d) with d = 8, the random rotation that the model must learn. It is the same in all batches.
-Tensor hidden_rotation(std::uint64_t seed);
-/// Returns a random rotation (width, width): the product of one rotation by a random angle for each pair of axes.
-Tensor random_rotation(Size width, kit::Random random);
-
-/// Trains a Retriever for options.steps steps and tests it on new batches.
-Outcome train_and_test(Projected projected, const kit::Options& options);
-/// The outcomes of three models, one for each value of Projected.
-struct Outcomes {
-  Outcome nothing, queries, both;
-  double
-      most_frequent;  ///< percentage of right answers of a model that always names the most frequent symbol
+struct RetrievalResults {
+  RetrievalResult v, qv, qkv;  ///< by the learned projections
+  double most_frequent;        ///< accuracy of always naming the most frequent symbol of the sixteen keys
 };
-/// Trains one model for each value of Projected, and prints a row for each. The last row is the percentage of right
-/// answers of a model that always names the most frequent symbol of the sixteen keys.
-Outcomes train_three(const kit::Options& options);
+/// Trains a Retriever for each of these choices, for options.steps steps, and tests it on new questions. Prints a row
+/// for each, and a last row with `most_frequent`.
+RetrievalResults train_retrievers(const kit::Options& options);
 
 /// Returns the cosine similarity of two matrices, each flattened to a vector.
 double cosine_similarity(const Tensor& a, const Tensor& b);
 
-/// Four words x (4, 3), the matrices W_Q, W_K and W_V (3, 3), and the context (4, 3) that NumPy computed from
-/// them.
-struct KnownWords {
+/// Four words x (4, 3), the matrices W_Q, W_K and W_V (3, 3), and the context (4, 3) that NumPy computed from them.
+struct NumpyExample {
   Tensor x, w_q, w_k, w_v, context;
 };
-KnownWords known_words();
+NumpyExample numpy_example();
 
-/// Draws the attention weights (3, 3) of the French words "je t' aime" over the English words "I love you" as
-/// je_t_aime.svg.
+/// Draws je_t_aime.svg: the attention weights (3, 3) of the French words "je t' aime" on the English words "I love you".
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options);
-/// Draws the learned W_Qᵀ W_K, scaled to R's norm, on the left and R on the right, as matrices.svg.
+/// Draws matrices.svg: on the left the learned W_Qᵀ W_K, scaled to R's norm, and on the right R.
 void draw_matrices(const Tensor& product, const Tensor& rotation, const kit::Options& options);
 
 }  // namespace tapestry::lesson06

@@ -103,7 +103,7 @@ void two_words(kit::Report& report) {
 // with NumPy; experiment.cpp stores it.
 
 void four_words(kit::Report& report) {
-  const auto [x, w_q, w_k, w_v, expected] = known_words();
+  const auto [x, w_q, w_k, w_v, expected] = numpy_example();
   const AttentionParts result = attend(x, x, x, {w_q, w_k, w_v});
   kit::print_rows("words X", x, 0);
   kit::print_rows("W_Q", w_q, 0);
@@ -171,7 +171,7 @@ void je_t_aime(const kit::Options& options, kit::Report& report) {
 // layers of nn/.
 
 void with_nn(std::uint64_t seed, kit::Report& report) {
-  Retriever retriever(4, 3, 5, Projected::both);
+  Retriever retriever(4, 3, 5, LearnedProjections::qkv);
   retriever.initialise(seed, f64);
   const Projections w{retriever.w_q.weight, retriever.w_k.weight, retriever.w_v.weight};
   const Tensor q = random_normal({2, 3, 4}, seed, f64), k = random_normal({2, 6, 4}, seed + 1, f64),
@@ -192,7 +192,7 @@ void retrieval(const kit::Options& options, kit::Report& report) {
       "W_K left out",
       "The second model has no W_K. Does it name the right symbol clearly less often than the third?",
       {"yes, because queries and keys must both be rotated", "no, because W_Q alone can undo R"});
-  const auto [only_w_v, w_q_and_w_v, all, most_frequent] = train_three(options);
+  const auto [only_w_v, w_q_and_w_v, all, most_frequent] = train_retrievers(options);
   report.at_least("right answers with all three", all.answer_accuracy, 99, "%");
   report.answer(
       without, 'c',
