@@ -27,17 +27,17 @@ struct Inputs {
     return gate ? std::vector{q, k, v, log_keep} : std::vector{q, k, v};
   }
 };
-using Attends = std::function<Tensor(const Inputs& x)>;
+using AttentionFunction = std::function<Tensor(const Inputs& x)>;
 
-struct Way {
+struct Method {
   const char* name;
   bool gate;
-  Attends attends;
+  AttentionFunction attention;
   kit::Series time = {}, memory = {};  // ms, MiB
 };
 
 /// Returns the peak memory beyond the inputs, in MiB, sampled after each op and each gradient.
-double memory_of(const Way& way, const Inputs& x) {
+double memory_of(const Method& method, const Inputs& x) {
   const Size before = simd::pool_stats().in_use;
   Size most = before;
   const auto look = [&most] { most = std::max(most, simd::pool_stats().in_use); };
@@ -49,17 +49,17 @@ double memory_of(const Way& way, const Inputs& x) {
       return Tensor();  // leaves the gradient unchanged
     });
   });
-  const Tensor y = way.attends(x);
-  tape.gradients(y, ones(y.shape()), x.leaves(way.gate));
+  const Tensor y = method.attention(x);
+  tape.gradients(y, ones(y.shape()), x.leaves(method.gate));
   return static_cast<double>(most - before) / (1 << 20);
 }
 
-double time_of(const Way& way, const Inputs& x) {
+double time_of(const Method& method, const Inputs& x) {
   const int runs = x.q.size(0) < 4096 ? 5 : 2;
   return 1e3 * kit::fastest(runs, [&] {
            Tape tape;
-           const Tensor y = way.attends(x);
-           tape.gradients(y, ones(y.shape()), x.leaves(way.gate));
+           const Tensor y = method.attention(x);
+           tape.gradients(y, ones(y.shape()), x.leaves(method.gate));
          });
 }
 
@@ -76,7 +76,7 @@ double crossing_of(const kit::Series& a, const kit::Series& b) {
 }  // namespace
 
 Costs measure_costs(const kit::Options& options) {
-  const auto linear_with = [](bool gate, WriteRule rule) -> Attends {
+  const auto linear_attention = [](bool gate, WriteRule rule) -> AttentionFunction {
     return [gate, rule](const Inputs& x) {
       return linear_attend(x.q, x.k, x.v, {.rule = rule, .log_keep = gate ? x.log_keep : Tensor()}).read;
     };
@@ -85,13 +85,13 @@ Costs measure_costs(const kit::Options& options) {
     const Size words = x.q.size(0);
     return attend(x.q, x.k, x.v, {.mask = BlockMask::causal(words, words)});
   };
-  std::array<Way, 4> ways = {{{"attend()", false, exact},
-                              {"sum", false, linear_with(false, WriteRule::sum)},
-                              {"sum, gate", true, linear_with(true, WriteRule::sum)},
-                              {"delta", false, linear_with(false, WriteRule::delta)}}};
+  std::array<Method, 4> methods = {{{"attend()", false, exact},
+                                    {"sum", false, linear_attention(false, WriteRule::sum)},
+                                    {"sum, gate", true, linear_attention(true, WriteRule::sum)},
+                                    {"delta", false, linear_attention(false, WriteRule::delta)}}};
   fmt::print("                 time in ms                          memory in MiB\n       T");
   for (int table = 0; table < 2; ++table) {
-    for (const Way& way : ways) fmt::print("  {:>9}", way.name);
+    for (const Method& method : methods) fmt::print("  {:>9}", method.name);
     if (table == 0) fmt::print("   ");
   }
   fmt::print("\n");
@@ -103,30 +103,32 @@ Costs measure_costs(const kit::Options& options) {
     const Inputs x{variable(normal(0)), variable((keys / sqrt(sum(keys * keys, {-1}, Keep::yes))).detach()),
                    variable(normal(2)), variable(random_uniform({words}, options.seed, -0.1, 0))};
     fmt::print("  {:>6}", words);
-    for (Way& way : ways) {
-      way.time.x.push_back(static_cast<double>(words)), way.memory.x.push_back(static_cast<double>(words));
-      way.time.y.push_back(time_of(way, x));
-      fmt::print("  {:>9.2f}", way.time.y.back());
+    for (Method& method : methods) {
+      method.time.x.push_back(static_cast<double>(words)),
+          method.memory.x.push_back(static_cast<double>(words));
+      method.time.y.push_back(time_of(method, x));
+      fmt::print("  {:>9.2f}", method.time.y.back());
     }
     fmt::print("   ");
-    for (Way& way : ways) {
-      way.memory.y.push_back(memory_of(way, x));
-      fmt::print("  {:>9.2f}", way.memory.y.back());
+    for (Method& method : methods) {
+      method.memory.y.push_back(memory_of(method, x));
+      fmt::print("  {:>9.2f}", method.memory.y.back());
     }
     fmt::print("\n");
   }
   kit::Chart time{"One head, forward and backward", "words T", "ms"},
       memory{"Peak memory of one head", "words T", "MiB"};
-  for (Way& way : ways) {
-    way.time.name = way.memory.name = way.name;
-    time.series.push_back(way.time), memory.series.push_back(way.memory);
+  for (Method& method : methods) {
+    method.time.name = method.memory.name = method.name;
+    time.series.push_back(method.time), memory.series.push_back(method.memory);
   }
   for (kit::Chart* chart : {&time, &memory}) chart->x_scale = chart->y_scale = kit::Scale::log;
   kit::show(time, options.out / "time.svg");
   kit::show(memory, options.out / "memory.svg");
-  const auto& held = ways[1].memory.y;
-  return {ways[0].time.y.back() / ways[1].time.y.back(), std::log2(held.back() / held[held.size() - 2]),
-          crossing_of(ways[0].time, ways[1].time)};
+  const auto& sum_memory = methods[1].memory.y;
+  return {methods[0].time.y.back() / methods[1].time.y.back(),
+          std::log2(sum_memory.back() / sum_memory[sum_memory.size() - 2]),
+          crossing_of(methods[0].time, methods[1].time)};
 }
 
 }  // namespace tapestry::lesson30

@@ -1,4 +1,4 @@
-// Compares lesson 30's three forms with each other, and trains a model with each write rule.
+// Checks lesson 30's forms of linear attention against nn/'s, and trains a model with each write rule.
 #include "lessons/30_memory/experiment.hpp"
 
 #include <fmt/format.h>
@@ -32,21 +32,22 @@ constexpr std::array<Rule, 4> kRules = {{{"sum", WriteRule::sum, Gate::no},
 /// Returns the learning rate. On the updates, the sum rule with a gate learns far less at 0.01 than at 0.03. The sum
 /// rule without a gate gets stuck at 0.03, and the delta rule learns at both rates. So the sum rule with a gate is
 /// trained there at 0.03, which favours it in the comparison.
-double rate_of(const Rule& rule, bool chapters) {
-  return rule.write == WriteRule::sum && rule.gate == Gate::yes && !chapters ? 0.03 : 0.01;
+double rate_of(const Rule& rule, bool sections) {
+  return rule.write == WriteRule::sum && rule.gate == Gate::yes && !sections ? 0.03 : 0.01;
 }
 
 using Draw = Texts (*)(kit::Random random, Size rows, Size pairs);
 
-double right(const Notebook& model, Draw draw, Size pairs, const kit::Options& options) {
+double accuracy(const MemoryModel& model, Draw draw, Size pairs, const kit::Options& options) {
   constexpr std::uint64_t kTestStreams = 1'000'000;  // streams that training does not use
   const kit::Random random(options.seed, kTestStreams + static_cast<std::uint64_t>(pairs));
   const Texts texts = draw(random, options.smoke ? 10 : 500, pairs);
   return kit::percent_equal(argmax(model(texts)), texts.answers);
 }
 
-/// Returns the relative difference between the reads of whole texts and those of the same texts word by word.
-double apart_by_word(const Notebook& model, const kit::Options& options) {
+/// Returns the largest difference between the reads of whole texts and the reads word by word, relative to the largest
+/// read.
+double difference_by_word(const MemoryModel& model, const kit::Options& options) {
   const Texts texts = draw_updates(kit::Random(options.seed, 2'000'000), 5, kMost);
   const Tensor x = model.names(texts.names) + model.symbols(texts.symbols);
   const Tensor whole = model.memory(x).read;
@@ -61,33 +62,32 @@ double apart_by_word(const Notebook& model, const kit::Options& options) {
 
 }  // namespace
 
-Words draw_words(Size count, std::uint64_t seed, DType dtype) {
+QKV random_qkv(Size count, std::uint64_t seed, DType dtype) {
   const auto positive = [&](std::uint64_t stream) {
     return variable(exp(0.5 * random_normal({count, 8}, 10 * seed + stream, dtype)).detach());
   };
   return {positive(1), positive(2), variable(random_normal({count, 6}, 10 * seed + 3, dtype))};
 }
 
-void check_apart(const char* name, const Form& form, std::uint64_t seed, kit::Report& report) {
-  const Words x = draw_words(500, seed, DType::f32);
+void check_form(const char* name, const Form& form, std::uint64_t seed, kit::Report& report) {
+  const QKV x = random_qkv(500, seed, DType::f32);
   const auto by_form = [&] { return form(x); };
   const auto by_word = [&] { return linear_attend_by_word(x.q, x.k, x.v).read; };
   const Tensor expected = by_word();
-  double off = kit::largest(by_form() - expected) / kit::largest(expected);
+  double difference = kit::largest(by_form() - expected) / kit::largest(expected);
   const auto of_form = kit::gradients(by_form, x.leaves(), seed),
              of_word = kit::gradients(by_word, x.leaves(), seed);
   for (std::size_t i = 0; i < of_form.size(); ++i)
-    off = std::max(off, kit::largest(of_form[i] - of_word[i]) / kit::largest(of_word[i]));
+    difference = std::max(difference, kit::largest(of_form[i] - of_word[i]) / kit::largest(of_word[i]));
   report.check(fmt::format("f32, 500 words, {}: differs from word by word by {:.0e} (at most {:.0e})", name,
-                           off, kAllowed),
-               off <= kAllowed);
+                           difference, kAllowed),
+               difference <= kAllowed);
 }
 
 void check_delta(ByWord by_word, std::uint64_t seed, kit::Report& report) {
   constexpr Size kWords = 7;
-  const Words drawn = draw_words(kWords, seed);
-  const Words x{drawn.q, variable((drawn.k / sqrt(sum(drawn.k * drawn.k, {-1}, Keep::yes))).detach()),
-                drawn.v};
+  const QKV drawn = random_qkv(kWords, seed);
+  const QKV x{drawn.q, variable((drawn.k / sqrt(sum(drawn.k * drawn.k, {-1}, Keep::yes))).detach()), drawn.v};
   const Tensor alpha = variable(random_uniform({kWords}, seed, 0.5, 1, DType::f64)),
                beta = variable(random_uniform({kWords}, seed + 1, 0.2, 1, DType::f64));
   const auto by_nn = [&] {
@@ -114,29 +114,29 @@ void check_layer(Tensor (*by_hand)(const Tensor& x, const LinearAttention& layer
 
 std::array<double, 4> train_rules(Size rows, const kit::Options& options, kit::Report& report) {
   constexpr Size kBatch = 64;
-  std::array<double, 4> updates = {}, chapter = {};
-  double apart = 0;  // largest relative difference between the reads of whole texts and word by word
+  std::array<double, 4> update_accuracy = {}, section_accuracy = {};  // by rule, with kMost pairs
+  double largest_difference = 0;
   kit::Bars bars{"Right answers of each rule, eight names", "right in %"};
-  for (const bool chapters : {false, true}) {
-    const char* task = chapters ? "sections" : "updates";
-    const Draw draw = chapters ? draw_chapters : draw_updates;
+  for (const bool sections : {false, true}) {
+    const char* task = sections ? "sections" : "updates";
+    const Draw draw = sections ? draw_sections : draw_updates;
     fmt::print("  {:<9} pairs:", task);
     for (Size pairs = kFewest; pairs <= kMost; pairs += 2) fmt::print("  {:>6}", pairs);
     fmt::print("\n");
     for (std::size_t r = 0; r < kRules.size(); ++r) {
       const Rule& rule = kRules[r];
-      Notebook model({.width = kWidth,
-                      .head_width = rows,
-                      .value_head_width = kWidth,
-                      .rule = rule.write,
-                      .features = KeyFeatures::unit,
-                      .gate = rule.gate});
+      MemoryModel model({.width = kWidth,
+                         .head_width = rows,
+                         .value_head_width = kWidth,
+                         .rule = rule.write,
+                         .features = KeyFeatures::unit,
+                         .gate = rule.gate});
       model.initialise(options.seed);
       const std::string name = fmt::format("{}: {}", task, rule.name);
       kit::train(model,
                  {.name = name,
                   .steps = options.steps,
-                  .rate = rate_of(rule, chapters),
+                  .rate = rate_of(rule, sections),
                   .batch = kBatch,
                   .unit = "texts",
                   .seed = options.seed},
@@ -148,28 +148,28 @@ std::array<double, 4> train_rules(Size rows, const kit::Options& options, kit::R
       fmt::print("  {:<16}", rule.name);
       double percent = 0;
       for (Size pairs = kFewest; pairs <= kMost; pairs += 2) {
-        percent = right(model, draw, pairs, options);
+        percent = accuracy(model, draw, pairs, options);
         fmt::print("  {:>6.1f}", percent);
       }
       fmt::print("\n");
-      (chapters ? chapter : updates)[r] = percent;
+      (sections ? section_accuracy : update_accuracy)[r] = percent;
       bars.bars.push_back({name, percent});
-      if (r == kBoth) apart = std::max(apart, apart_by_word(model, options));
+      if (r == kBoth) largest_difference = std::max(largest_difference, difference_by_word(model, options));
     }
   }
   kit::show(bars, options.out / "rules.svg");
-  report.at_least("updates, 8 names: delta rule", updates[kDelta], 93, "%");
-  report.at_least("updates, 8 names: delta rule with a gate", updates[kBoth], 93, "%");
-  report.at_most("updates, 8 names: sum rule", updates[kSum], 45, "%");
-  report.at_most("updates, 8 names: sum rule with a gate", updates[kGate], 88, "%");
-  report.at_least("sections, 8 names: sum rule with a gate", chapter[kGate], 65, "%");
-  report.at_least("sections, 8 names: delta rule with a gate", chapter[kBoth], 95, "%");
-  report.at_most("sections, 8 names: sum rule", chapter[kSum], 60, "%");
-  report.at_most("sections, 8 names: delta rule", chapter[kDelta], 92, "%");
-  report.check(
-      fmt::format("word by word through its state: differs by {:.0e} (at most {:.0e})", apart, kAllowed),
-      apart <= kAllowed);
-  return updates;
+  report.at_least("updates, 8 names: delta rule", update_accuracy[kDelta], 93, "%");
+  report.at_least("updates, 8 names: delta rule with a gate", update_accuracy[kBoth], 93, "%");
+  report.at_most("updates, 8 names: sum rule", update_accuracy[kSum], 45, "%");
+  report.at_most("updates, 8 names: sum rule with a gate", update_accuracy[kGate], 88, "%");
+  report.at_least("sections, 8 names: sum rule with a gate", section_accuracy[kGate], 65, "%");
+  report.at_least("sections, 8 names: delta rule with a gate", section_accuracy[kBoth], 95, "%");
+  report.at_most("sections, 8 names: sum rule", section_accuracy[kSum], 60, "%");
+  report.at_most("sections, 8 names: delta rule", section_accuracy[kDelta], 92, "%");
+  report.check(fmt::format("word by word through its state: differs by {:.0e} (at most {:.0e})",
+                           largest_difference, kAllowed),
+               largest_difference <= kAllowed);
+  return update_accuracy;
 }
 
 }  // namespace tapestry::lesson30

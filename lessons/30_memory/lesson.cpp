@@ -14,8 +14,8 @@
 #include "core/core.hpp"
 #include "lessons/30_memory/cost.hpp"
 #include "lessons/30_memory/experiment.hpp"
+#include "lessons/30_memory/multiplicative_interactions.hpp"
 #include "lessons/30_memory/recall.hpp"
-#include "lessons/30_memory/relatives.hpp"
 #include "lessons/kit/check/worked_example.hpp"
 
 using namespace tapestry;
@@ -72,7 +72,7 @@ namespace {
 
 /// Maps q and k (T, d) and v (T, e) to the reads (T, e). alpha and beta have the shape (T); an undefined tensor means
 /// 1 for all words.
-Tensor word_by_word(const Words& x, WriteRule rule, const Tensor& alpha = {}, const Tensor& beta = {}) {
+Tensor word_by_word(const QKV& x, WriteRule rule, const Tensor& alpha = {}, const Tensor& beta = {}) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());  // (d, e)
   std::vector<Tensor> reads;
   for (Size t = 0; t < x.q.size(0); ++t) {
@@ -118,7 +118,7 @@ void worked_example(std::uint64_t seed, kit::Report& report) {
 // all T² pairs of words at once:
 
 /// The reads (T, e) of the sum rule, in the parallel form.
-Tensor as_pairs(const Words& x) {
+Tensor as_pairs(const QKV& x) {
   const Size words = x.q.size(0);
   const Tensor scores = matmul(x.q, transpose(x.k));  // (T, T)
   return matmul(where(Mask::causal(words, words), scores, scalar(0, scores.dtype())), x.v);
@@ -134,13 +134,13 @@ Tensor as_pairs(const Words& x) {
 // the scores of C² pairs of words. Together, these are T · C scores. So for a constant C, the cost grows as T.
 
 /// The reads (T, e) of the sum rule, in chunks of `size` words.
-Tensor in_chunks(const Words& x, Size size) {
+Tensor in_chunks(const QKV& x, Size size) {
   Tensor state = zeros({x.k.size(1), x.v.size(1)}, x.q.dtype());
   std::vector<Tensor> reads;
   for (Size first = 0; first < x.q.size(0); first += size) {
     const Size last = std::min(first + size, x.q.size(0));
     const auto part = [&](const Tensor& all) { return slice(all, 0, first, last); };
-    const Words chunk{part(x.q), part(x.k), part(x.v)};
+    const QKV chunk{part(x.q), part(x.k), part(x.v)};
     reads.push_back(matmul(chunk.q, state) + as_pairs(chunk));
     state = state + matmul(transpose(chunk.k), chunk.v);  // all writes of the chunk in one product
   }
@@ -336,10 +336,11 @@ void rules(Size rows, const kit::Options& options, kit::Report& report) {
 // y = a x₁ + b x₂ + c computes it. The outputs at (1, 1) and (−1, −1) add up to 2c, and so do the outputs at (1, −1)
 // and (−1, 1). But the first sum should be 2, and the second −2.
 //
-// The file relatives.cpp explains four such units, each with a few lines of code. *Multiplicative units* multiply two
-// weighted sums of the inputs. *Sigma-pi units* add up products of some of the inputs, and *higher-order units* use
-// all products. A *hypernetwork* computes the weights of another network. Linear attention belongs to this family.
-// Each term of its read, (q_t · k_j) v_j, multiplies three vectors that are all computed from the inputs.
+// The file multiplicative_interactions.cpp explains four such units, each with a few lines of code. *Multiplicative
+// units* multiply two weighted sums of the inputs. *Sigma-pi units* add up products of some of the inputs, and
+// *higher-order units* use all products. A *hypernetwork* computes the weights of another network. Linear attention
+// belongs to this family. Each term of its read, (q_t · k_j) v_j, multiplies three vectors that are all computed from
+// the inputs.
 
 // What to remember. Without the softmax, attention becomes a recurrent layer whose state is one matrix of constant
 // size. The parallel, the recurrent and the chunkwise form give the same result at different costs. The price is
@@ -354,9 +355,9 @@ void lesson(Size rows, const kit::Options& options, kit::Report& report) {
   report.section("A matrix as a memory");
   worked_example(options.seed, report);
   report.section("Linear attention in three forms");
-  check_apart("as pairs", as_pairs, options.seed, report);
-  check_apart(
-      "in chunks of 32", [](const Words& x) { return in_chunks(x, 32); }, options.seed, report);
+  check_form("as pairs", as_pairs, options.seed, report);
+  check_form(
+      "in chunks of 32", [](const QKV& x) { return in_chunks(x, 32); }, options.seed, report);
   check_layer(layer_by_hand, options.seed, report);
   report.section("Time and memory");
   time_and_memory(options, report);
@@ -365,7 +366,7 @@ void lesson(Size rows, const kit::Options& options, kit::Report& report) {
   report.section("Overwriting and forgetting");
   rules(rows, options, report);
   report.section("Older units that multiply inputs");
-  older_relatives(options.seed, report);
+  check_multiplicative_interactions(options.seed, report);
 }
 
 }  // namespace

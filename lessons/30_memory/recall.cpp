@@ -1,4 +1,4 @@
-// Measures how many key-value pairs a memory matrix can store.
+// Measures the capacity of a memory matrix.
 #include "lessons/30_memory/recall.hpp"
 
 #include <fmt/format.h>
@@ -16,8 +16,8 @@ constexpr Size kKeyWidth = 32;
 
 Tensor unit(const Tensor& x) { return x / sqrt(sum(x * x, {-1}, Keep::yes)); }
 
-constexpr std::array kShares = {0.125, 0.25, 0.5, 1.0, 2.0, 4.0};  // pairs ÷ d
-constexpr std::size_t kQuarter = 1, kAsMany = 3, kFourfold = 5;
+constexpr std::array kLoads = {0.125, 0.25, 0.5, 1.0, 2.0, 4.0};  // pairs ÷ d; the indices of some of them:
+constexpr std::size_t kQuarter = 1, kOne = 3, kFour = 5;
 
 Size batch_of(const kit::Options& options) { return options.smoke ? 4 : 200; }
 
@@ -41,17 +41,18 @@ Tensor read_back(const Pairs& pairs, WriteRule rule) {
 }
 
 Tensor read_by_softmax(const Pairs& pairs) {
-  constexpr double kSharp = 40;
-  return matmul(softmax(kSharp * matmul(pairs.keys, transpose(pairs.keys)), -1), pairs.values);
+  constexpr double kScale = 40;
+  return matmul(softmax(kScale * matmul(pairs.keys, transpose(pairs.keys)), -1), pairs.values);
 }
 
 std::vector<double> accuracy_by_position(const Pairs& pairs, const Tensor& read) {
   const Indices nearest = argmax(matmul(read, transpose(pairs.codes)));
-  const auto said = nearest.to_vector(), wanted = pairs.code_ids.to_vector();
+  const auto predicted = nearest.to_vector(), expected = pairs.code_ids.to_vector();
   const auto places = static_cast<std::size_t>(pairs.code_ids.shape()[1]);
   std::vector<double> right(places);
   const double share = 100 / static_cast<double>(pairs.code_ids.shape()[0]);
-  for (std::size_t i = 0; i < said.size(); ++i) right[i % places] += said[i] == wanted[i] ? share : 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    right[i % places] += predicted[i] == expected[i] ? share : 0;
   return right;
 }
 
@@ -59,13 +60,13 @@ namespace {
 
 using Read = std::function<Tensor(const Pairs&)>;
 
-/// Prints and returns the percentage of right reads for each of kShares.
-std::vector<double> curve(const std::string& name, Size width, const Read& read,
-                          const kit::Options& options) {
+/// Prints and returns the percentage of right reads for each of kLoads.
+std::vector<double> accuracy_by_load(const std::string& name, Size width, const Read& read,
+                                     const kit::Options& options) {
   std::vector<double> right;
   fmt::print("  {:<28}", name);
-  for (const double share : kShares) {
-    const Size pairs = std::llround(share * static_cast<double>(width));
+  for (const double load : kLoads) {
+    const Size pairs = std::llround(load * static_cast<double>(width));
     const Pairs drawn = draw_pairs(batch_of(options), pairs, width, options.seed);
     right.push_back(mean_of(accuracy_by_position(drawn, read(drawn))));
     fmt::print("  {:>6.1f}", right.back());
@@ -74,15 +75,15 @@ std::vector<double> curve(const std::string& name, Size width, const Read& read,
   return right;
 }
 
-void judge_ages(const kit::Options& options, kit::Report& report) {
+void measure_age_effect(const kit::Options& options, kit::Report& report) {
   const Pairs drawn = draw_pairs(5 * batch_of(options), kKeyWidth, kKeyWidth, options.seed);
   kit::Chart chart{"32 pairs in a matrix of 32 rows", "pairs written afterwards", "right reads in %"};
-  std::vector<double> since(kKeyWidth);
-  std::iota(since.begin(), since.end(), 0);
+  std::vector<double> ages(kKeyWidth);
+  std::iota(ages.begin(), ages.end(), 0);
   const auto of = [&](const char* name, WriteRule rule) {
     std::vector<double> right = accuracy_by_position(drawn, read_back(drawn, rule));
     std::reverse(right.begin(), right.end());  // newest pair first
-    chart.series.push_back({name, since, right});
+    chart.series.push_back({name, ages, right});
     return std::array{mean_of({right.begin(), right.begin() + 8}), mean_of({right.end() - 8, right.end()})};
   };
   const auto [sum_newest, sum_oldest] = of("sum rule", WriteRule::sum);
@@ -100,33 +101,33 @@ RecallResult measure_capacity(const kit::Options& options, kit::Report& report) 
   kit::Chart chart{"Right reads from a matrix of d rows", "pairs written ÷ d", "right reads in %"};
   chart.x_scale = kit::Scale::log;
   fmt::print("  right reads in %  pairs ÷ d:");
-  for (const double share : kShares) fmt::print("  {:>6}", share);
+  for (const double load : kLoads) fmt::print("{:>6}", load);
   fmt::print("\n");
   const auto add = [&](const std::string& name, Size width, const Read& read) {
-    const std::vector<double> right = curve(name, width, read, options);
-    chart.series.push_back({name, {kShares.begin(), kShares.end()}, right});
+    const std::vector<double> right = accuracy_by_load(name, width, read, options);
+    chart.series.push_back({name, {kLoads.begin(), kLoads.end()}, right});
     return right;
   };
   const Read by_sum = [](const Pairs& pairs) { return read_back(pairs, WriteRule::sum); };
   const Read by_delta = [](const Pairs& pairs) { return read_back(pairs, WriteRule::delta); };
   RecallResult at_32;
-  // Lowest accuracy over the three d at d ÷ 4 pairs; highest over the three d at 4 d pairs.
+  // Of the three d: the lowest accuracy for d ÷ 4 pairs, and the highest for 4 d pairs.
   double quarter = 100, fourfold = 0;
   for (const Size width : {16, 32, 64}) {
     const std::vector<double> right = add(fmt::format("sum rule, d = {}", width), width, by_sum);
-    quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFourfold]);
-    if (width == kKeyWidth) at_32.sum_rule_accuracy = right[kAsMany];
+    quarter = std::min(quarter, right[kQuarter]), fourfold = std::max(fourfold, right[kFour]);
+    if (width == kKeyWidth) at_32.sum_rule_accuracy = right[kOne];
   }
-  at_32.delta_rule_accuracy = add("delta rule, d = 32", kKeyWidth, by_delta)[kAsMany];
-  const double softmax = add("softmax, d = 32", kKeyWidth, read_by_softmax)[kFourfold];
+  at_32.delta_rule_accuracy = add("delta rule, d = 32", kKeyWidth, by_delta)[kOne];
+  const double softmax = add("softmax, d = 32", kKeyWidth, read_by_softmax)[kFour];
   kit::show(chart, options.out / "capacity.svg");
   report.at_least("sum rule, d ÷ 4 pairs, every d: accuracy", quarter, 99, "%");
   report.at_most("sum rule, 4 d pairs, every d: accuracy", fourfold, 75, "%");
   report.at_least("softmax, 4 d pairs: accuracy", softmax, 99, "%");
-  judge_ages(options, report);
+  measure_age_effect(options, report);
   const Pairs drawn = draw_pairs(200, kKeyWidth, kKeyWidth, options.seed);
-  const Tensor off = by_sum(drawn) - drawn.values;
-  at_32.sum_rule_error = mean(sum(off * off, {-1})).item();
+  const Tensor noise = by_sum(drawn) - drawn.values;
+  at_32.sum_rule_error = mean(sum(noise * noise, {-1})).item();
   return at_32;
 }
 

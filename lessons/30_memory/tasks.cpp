@@ -9,11 +9,13 @@ namespace {
 using Ids = std::vector<std::int64_t>;
 
 /// Collects the words and answers of texts of equal length.
-struct Writer {
+struct TextBuilder {
   Ids names, symbols, answers;
 
-  void word(std::int64_t name, std::int64_t symbol) { names.push_back(name), symbols.push_back(symbol); }
-  void ask(std::int64_t name, std::int64_t wanted) { word(name, kAsked), answers.push_back(wanted); }
+  void add_word(std::int64_t name, std::int64_t symbol) { names.push_back(name), symbols.push_back(symbol); }
+  void add_question(std::int64_t name, std::int64_t expected) {
+    add_word(name, kQuestion), answers.push_back(expected);
+  }
   Texts texts(Size rows) const {
     const auto of = [rows](const Ids& ids) {
       return Indices(ids, {rows, static_cast<Size>(ids.size()) / rows});
@@ -32,58 +34,59 @@ Ids shuffled_names(kit::Random& random) {
 }  // namespace
 
 Texts draw_updates(kit::Random random, Size rows, Size pairs) {
-  constexpr Size kTimes = 4;
-  Writer writer;
+  constexpr Size kAssignmentsPerName = 4;
+  TextBuilder builder;
   for (Size row = 0; row < rows; ++row) {
     const Ids all = shuffled_names(random);
     Ids order, last(static_cast<std::size_t>(pairs));
-    for (Size i = 0; i < kTimes * pairs; ++i) order.push_back(i < pairs ? i : random.below(pairs));
+    for (Size i = 0; i < kAssignmentsPerName * pairs; ++i)
+      order.push_back(i < pairs ? i : random.below(pairs));
     random.shuffle(order);
     for (const std::int64_t i : order) {
       const auto which = static_cast<std::size_t>(i);
-      writer.word(all[which], last[which] = random.below(kSymbols));
+      builder.add_word(all[which], last[which] = random.below(kSymbols));
     }
-    for (std::size_t i = 0; i < last.size(); ++i) writer.ask(all[i], last[i]);
+    for (std::size_t i = 0; i < last.size(); ++i) builder.add_question(all[i], last[i]);
   }
-  return writer.texts(rows);
+  return builder.texts(rows);
 }
 
-Texts draw_chapters(kit::Random random, Size rows, Size pairs) {
-  constexpr Size kChapters = 3;
-  Writer writer;
+Texts draw_sections(kit::Random random, Size rows, Size pairs) {
+  constexpr Size kSections = 3;
+  TextBuilder builder;
   for (Size row = 0; row < rows; ++row) {
     const Ids all = shuffled_names(random);
     Ids last;
-    for (Size chapter = 0; chapter < kChapters; ++chapter) {
-      if (chapter > 0) writer.word(kForget, 0);
+    for (Size section = 0; section < kSections; ++section) {
+      if (section > 0) builder.add_word(kForget, 0);
       last.clear();
       for (Size i = 0; i < pairs; ++i) {
         last.push_back(random.below(kSymbols));
-        writer.word(all[static_cast<std::size_t>(chapter * pairs + i)], last.back());
+        builder.add_word(all[static_cast<std::size_t>(section * pairs + i)], last.back());
       }
     }
-    const Size old = pairs * random.below(kChapters - 1);
+    const Size old = pairs * random.below(kSections - 1);
     for (Size i = 0; i < pairs; ++i) {
-      writer.ask(all[static_cast<std::size_t>((kChapters - 1) * pairs + i)],
-                 last[static_cast<std::size_t>(i)]);
-      writer.ask(all[static_cast<std::size_t>(old + i)], kNothing);
+      builder.add_question(all[static_cast<std::size_t>((kSections - 1) * pairs + i)],
+                           last[static_cast<std::size_t>(i)]);
+      builder.add_question(all[static_cast<std::size_t>(old + i)], kNothing);
     }
   }
-  return writer.texts(rows);
+  return builder.texts(rows);
 }
 
 namespace {
 constexpr Size kEmbedding = 32, kHidden = 64;
 }
 
-Notebook::Notebook(const LinearAttentionOptions& options)
+MemoryModel::MemoryModel(const LinearAttentionOptions& options)
     : names{{*this, "names"}, kNames + 1, kEmbedding},
       symbols{{*this, "symbols"}, kSymbols + 1, kEmbedding},
       memory{{*this, "memory"}, options},
       hidden{{*this, "hidden"}, kEmbedding, kHidden},
       answer{{*this, "answer"}, kHidden, kSymbols + 1} {}
 
-Tensor Notebook::operator()(const Texts& texts) const {
+Tensor MemoryModel::operator()(const Texts& texts) const {
   const Tensor read = memory(names(texts.names) + symbols(texts.symbols)).read;  // (B, T, width)
   const Size words = read.size(1);
   return answer(relu(hidden(slice(read, 1, words - texts.questions, words))));

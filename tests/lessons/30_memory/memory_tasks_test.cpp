@@ -33,7 +33,7 @@ void check_answers(const Texts& texts, Size rows, std::size_t names_at_end) {
           known[names[i]] = symbols[i];
         continue;
       }
-      REQUIRE(symbols[i] == kAsked);
+      REQUIRE(symbols[i] == kQuestion);
       asked.insert(names[i]);
       CHECK(answers[next++] == (known.count(names[i]) ? known[names[i]] : kNothing));
     }
@@ -48,13 +48,13 @@ TEST_CASE("lesson 30's texts ask for the last symbols, and for nothing of what w
   for (const Size pairs : {1, 2, 8}) {
     const auto count = static_cast<std::size_t>(pairs);
     const Texts updates = draw_updates(kit::Random(1), 20, pairs),
-                chapters = draw_chapters(kit::Random(2), 20, pairs);
+                sections = draw_sections(kit::Random(2), 20, pairs);
     CHECK(updates.names.shape()[1] == 5 * pairs);
     check_answers(updates, 20, count);
-    CHECK(chapters.names.shape()[1] == 3 * pairs + 2 + 2 * pairs);
-    check_answers(chapters, 20, count);
+    CHECK(sections.names.shape()[1] == 3 * pairs + 2 + 2 * pairs);
+    check_answers(sections, 20, count);
     Size nothing = 0;
-    for (const std::int64_t answer : chapters.answers.to_vector()) nothing += answer == kNothing;
+    for (const std::int64_t answer : sections.answers.to_vector()) nothing += answer == kNothing;
     CHECK(nothing == 20 * pairs);
   }
 }

@@ -7,7 +7,7 @@
 
 namespace tapestry::lesson30 {
 
-/// Gradient-checks each unit of relatives.cpp, and checks the claims of its text.
-void older_relatives(std::uint64_t seed, kit::Report& report);
+/// Gradient-checks each unit of multiplicative_interactions.cpp, and checks the claims in its comments.
+void check_multiplicative_interactions(std::uint64_t seed, kit::Report& report);
 
 }  // namespace tapestry::lesson30

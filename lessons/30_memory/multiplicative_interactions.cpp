@@ -4,7 +4,7 @@
 // same for all inputs. In attention, the weight of a value is computed from the words themselves. So inputs multiply
 // inputs. This idea is much older than attention. Here are four units that use it, starting with the smallest, and
 // then linear attention. Each takes a few ops.
-#include "lessons/30_memory/relatives.hpp"
+#include "lessons/30_memory/multiplicative_interactions.hpp"
 
 #include <fmt/format.h>
 
@@ -56,11 +56,11 @@ Tensor second_order(const Tensor& x, const Tensor& weights) {
 // h_ijk x_j z_k, which is again a sum of products. Schmidhuber's fast weights (1992) do the same for sequences. At
 // each step, a slow network changes the weights of a fast network by adding an outer product, k vᵀ.
 
-/// x (B, n), z (B, p), maker (m · n, p) → (B, m).
-Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
-  const Size n = x.size(1), m = maker.size(0) / n;
-  const Tensor made = reshape(linear(z, maker), {x.size(0), m, n});  // one matrix W(z) per row
-  return squeeze(matmul(made, unsqueeze(x, 2)), 2);
+/// x (B, n), z (B, p), hyper_weight (m · n, p) → (B, m).
+Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& hyper_weight) {
+  const Size n = x.size(1), m = hyper_weight.size(0) / n;
+  const Tensor generated = reshape(linear(z, hyper_weight), {x.size(0), m, n});  // one matrix W(z) per row
+  return squeeze(matmul(generated, unsqueeze(x, 2)), 2);
 }
 
 // Linear attention applies a linear layer to q. The weight matrix of this layer, Sᵀ = Σ_j v_j k_jᵀ, is computed from
@@ -68,7 +68,7 @@ Tensor hypernetwork(const Tensor& x, const Tensor& z, const Tensor& maker) {
 // factors, and all three are computed from the inputs.
 
 /// k (T, d), v (T, e), and the last word's q (d) → (e).
-Tensor made_by_words(const Tensor& k, const Tensor& v, const Tensor& q) {
+Tensor linear_attention_as_layer(const Tensor& k, const Tensor& v, const Tensor& q) {
   return squeeze(matmul(matmul(transpose(v), k), unsqueeze(q, 1)), 1);
 }
 
@@ -81,7 +81,7 @@ void check(kit::Report& report, const char* name, const F& unit, const std::vect
 
 }  // namespace
 
-void older_relatives(std::uint64_t seed, kit::Report& report) {
+void check_multiplicative_interactions(std::uint64_t seed, kit::Report& report) {
   std::uint64_t stream = 100 * seed;
   const auto normal = [&stream](const Dims& shape) { return random_normal(shape, ++stream, DType::f64); };
   const Tensor x = normal({3, 4}), a = normal({5, 4}), b = normal({5, 4}), c = normal({2, 5}),
@@ -103,13 +103,13 @@ void older_relatives(std::uint64_t seed, kit::Report& report) {
                kit::largest(one - exclusive_or) == 0 && kit::largest(pull) == 0);
 
   const Tensor shared = reshape(matmul(c, reshape(unsqueeze(a, 2) * unsqueeze(b, 1), {5, 16})), {2, 4, 4});
-  const double off = kit::largest(second_order(x, shared) - linear(multiplicative(x, a, b), c));
-  report.check("second order with shared weights equals multiplicative units, to 1e-12", off < 1e-12);
+  const double difference = kit::largest(second_order(x, shared) - linear(multiplicative(x, a, b), c));
+  report.check("second order with shared weights equals multiplicative units, to 1e-12", difference < 1e-12);
 
   const Tensor q = normal({6, 4}), k = normal({6, 4}), v = normal({6, 3});
   const Tensor last = select(linear_attend(q, k, v).read, 0, 5);
   report.check("linear attention equals a layer with weights from the words, to 1e-12",
-               kit::largest(last - made_by_words(k, v, select(q, 0, 5))) < 1e-12);
+               kit::largest(last - linear_attention_as_layer(k, v, select(q, 0, 5))) < 1e-12);
 }
 
 }  // namespace tapestry::lesson30
