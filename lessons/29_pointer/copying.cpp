@@ -20,10 +20,10 @@ Tensor plain_loss(const CopyScores& scores, const Indices& target) {
   return cross_entropy(scores.logits, as_written(target));
 }
 
-void train(Writer& writer, bool copies, const kit::Options& options) {
-  if (!copies) writer.freeze("gate");
-  writer.initialise(options.seed);
-  kit::train(writer,
+void train(PointerGenerator& model, bool copies, const kit::Options& options) {
+  if (!copies) model.freeze("gate");
+  model.initialise(options.seed);
+  kit::train(model,
              {.name = copies ? "writes and copies" : "writes only",
               .steps = options.steps,
               .rate = 6e-3,
@@ -33,7 +33,7 @@ void train(Writer& writer, bool copies, const kit::Options& options) {
              [&](kit::Random random) {
                const Size length = random.between(kShortest, kLongest);
                const Sentences drawn = draw_sentences(options.seed, random, kBatch, length);
-               const CopyScores scores = writer.forced(drawn.source, drawn.target);
+               const CopyScores scores = model.teacher_forced(drawn.source, drawn.target);
                return copies ? copy_loss(scores, drawn.source, drawn.target)
                              : plain_loss(scores, drawn.target);
              });
@@ -42,25 +42,25 @@ void train(Writer& writer, bool copies, const kit::Options& options) {
 /// Returns part / whole in %.
 double percent(double part, double whole) { return whole == 0 ? 0 : 100 * part / whole; }
 
-Named measure(const Writer& writer, bool copies, const kit::Options& options) {
+TranslationAccuracy measure(const PointerGenerator& model, bool copies, const kit::Options& options) {
   const Sentences test = draw_sentences(options.seed, kit::Random(options.seed, kTestStream),
                                         options.smoke ? 5 : 1000, kLongest);
-  const Written written = writer.write(test.source, copies);
-  const std::vector<std::int64_t> source = test.source.to_vector(), wanted = test.target.to_vector(),
-                                  said = written.words.to_vector(),
+  const Written written = model.write(test.source, copies);
+  const std::vector<std::int64_t> source = test.source.to_vector(), expected = test.target.to_vector(),
+                                  predicted = written.words.to_vector(),
                                   at = argmax(written.scores.weights).to_vector();
   const auto length = static_cast<std::size_t>(kLongest);
   double names = 0, named = 0, replaced = 0, words = 0, known = 0, sentences = 0;
-  for (std::size_t row = 0; row < wanted.size(); row += length) {
+  for (std::size_t row = 0; row < expected.size(); row += length) {
     bool whole = true;
     for (std::size_t t = row; t < row + length; ++t) {
-      const bool is_name = wanted[t] >= kFirstName, right = said[t] == wanted[t];
+      const bool is_name = expected[t] >= kFirstName, right = predicted[t] == expected[t];
       whole &= right;
       (is_name ? names : words) += 1;
       (is_name ? named : known) += right ? 1 : 0;
       const std::int64_t instead =
-          said[t] == kUnknown ? source[row + static_cast<std::size_t>(at[t])] : said[t];
-      replaced += is_name && instead == wanted[t] ? 1 : 0;
+          predicted[t] == kUnknown ? source[row + static_cast<std::size_t>(at[t])] : predicted[t];
+      replaced += is_name && instead == expected[t] ? 1 : 0;
     }
     sentences += whole ? 1 : 0;
   }
@@ -69,9 +69,9 @@ Named measure(const Writer& writer, bool copies, const kit::Options& options) {
 }
 
 /// Draws the attention weights for one sentence, with p_gen after each output word.
-void draw(const Writer& writer, const kit::Options& options) {
+void draw(const PointerGenerator& model, const kit::Options& options) {
   const Sentences one = draw_sentences(options.seed, kit::Random(options.seed, kTestStream + 1), 1, kLongest);
-  const Written written = writer.write(one.source, true);
+  const Written written = model.write(one.source, true);
   kit::Heatmap map{"Attention weights; after each output word, p_gen in brackets"};
   for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(word_of(id));
   const std::vector<double> gates = sigmoid(written.scores.gate).to_vector();
@@ -108,7 +108,7 @@ void check_copying(Mixture by_hand, std::uint64_t seed, kit::Report& report) {
       {logits, scores, gate}, seed);
 }
 
-Writer::Writer()
+PointerGenerator::PointerGenerator()
     : read{{*this, "read"}, kKnown + 1, kEmbedding},
       written{{*this, "written"}, kStart + 1, kEmbedding},
       encoder{{*this, "encoder"}, kEmbedding, kHidden / 2, {.both_directions = true}},
@@ -118,20 +118,20 @@ Writer::Writer()
       output{{*this, "output"}, 2 * kHidden + kEmbedding, kUnknown + 1},
       gate{{*this, "gate"}, 2 * kHidden + kEmbedding, 1} {}
 
-Writer::State Writer::begin(const Indices& source) const {
+PointerGenerator::State PointerGenerator::begin(const Indices& source) const {
   const RecurrentOutput states = encoder(read(as_read(source)));
   return {attention.prepare(states.states, states.states), tanh(start(states.final.back().hidden)), {}};
 }
 
-Tensor Writer::step(const Indices& word, State& state, Tensor& weights) const {
-  const AttentionOutput looked = attention(unsqueeze(state.hidden, 1), state.memory, state.looked);
-  const Tensor context = squeeze(looked.context, 1), before = written(word);
+Tensor PointerGenerator::step(const Indices& word, State& state, Tensor& weights) const {
+  const AttentionOutput attended = attention(unsqueeze(state.hidden, 1), state.memory, state.score);
+  const Tensor context = squeeze(attended.context, 1), before = written(word);
   state.hidden = cell(concat({before, context}, -1), RecurrentState(state.hidden)).hidden;
-  weights = looked.weights;
+  weights = attended.weights;
   return concat({state.hidden, context, before}, -1);
 }
 
-CopyScores Writer::forced(const Indices& source, const Indices& target) const {
+CopyScores PointerGenerator::teacher_forced(const Indices& source, const Indices& target) const {
   State state = begin(source);
   const Indices fed = as_written(target);
   Indices word(std::vector<std::int64_t>(static_cast<std::size_t>(source.shape()[0]), kStart),
@@ -145,33 +145,35 @@ CopyScores Writer::forced(const Indices& source, const Indices& target) const {
   return {output(all), concat(weights, 1), squeeze(gate(all), -1)};
 }
 
-Written Writer::write(const Indices& source, bool copies) const {
+Written PointerGenerator::write(const Indices& source, bool copies) const {
   State state = begin(source);
   const Size batch = source.shape()[0], length = source.shape()[1];
   Indices word(std::vector<std::int64_t>(static_cast<std::size_t>(batch), kStart), {batch});
   std::vector<Tensor> weights, gates;
   std::vector<std::int64_t> words(static_cast<std::size_t>(batch * length));
   for (Size t = 0; t < length; ++t) {
-    Tensor looked;
-    const Tensor all = unsqueeze(step(word, state, looked), 1);
-    const CopyScores said{output(all), looked, squeeze(gate(all), -1)};
-    const Indices chosen = copies ? likeliest_word(copy_mixture(said, source), source) : argmax(said.logits);
+    Tensor step_weights;
+    const Tensor all = unsqueeze(step(word, state, step_weights), 1);
+    const CopyScores predicted{output(all), step_weights, squeeze(gate(all), -1)};
+    const Indices chosen =
+        copies ? likeliest_word(copy_mixture(predicted, source), source) : argmax(predicted.logits);
     const std::vector<std::int64_t> ids = chosen.to_vector();
     for (std::size_t b = 0; b < ids.size(); ++b)
       words[b * static_cast<std::size_t>(length) + static_cast<std::size_t>(t)] = ids[b];
     word = as_written(chosen).reshape({batch});
-    weights.push_back(looked), gates.push_back(said.gate);
+    weights.push_back(step_weights), gates.push_back(predicted.gate);
   }
   return {{{}, concat(weights, 1), concat(gates, 1)}, Indices(words, {batch, length})};
 }
 
-Copied train_writers(const kit::Options& options) {
-  Writer plain, copies;
+TranslationResults train_translators(const kit::Options& options) {
+  PointerGenerator plain, copies;
   train(plain, false, options);
   train(copies, true, options);
-  const Copied result{measure(plain, false, options), measure(copies, true, options)};
+  const TranslationResults result{measure(plain, false, options), measure(copies, true, options)};
   fmt::print("  {:<32}{:>10}{:>16}{:>18}\n", "", "names", "known words", "whole sentences");
-  const auto row = [](const char* name, double names, const Named& of, const std::string& sentences) {
+  const auto row = [](const char* name, double names, const TranslationAccuracy& of,
+                      const std::string& sentences) {
     fmt::print("  {:<32}{:>8.1f} %{:>14.1f} %{:>18}\n", name, names, of.words, sentences);
   };
   row("writes only", result.plain.names, result.plain, fmt::format("{:.1f} %", result.plain.sentences));

@@ -16,18 +16,18 @@ using Mixture = Tensor (*)(const Tensor& vocabulary, const Tensor& weights, cons
                            const Indices& source, Size extra);
 void check_copying(Mixture by_hand, std::uint64_t seed, kit::Report& report);
 
-/// The scores and the output words of a Writer.
+/// The scores and the output words of a PointerGenerator.
 struct Written {
   CopyScores scores;
   Indices words;  ///< (B, T), the output words, in the open vocabulary; undefined in training
 };
 
-/// Lesson 11's translator, with a gate. Encoder: a bidirectional GRU. Decoder: a GRU that attends before each
-/// step.
-struct Writer : Module {
-  Writer();
+/// Lesson 11's translator with a gate p_gen (pointer-generator network, See, Liu and Manning 2017). Encoder: a
+/// bidirectional GRU. Decoder: a GRU that attends before each step.
+struct PointerGenerator : Module {
+  PointerGenerator();
   /// The input of each step is the previous word of `target` (B, T), in the open vocabulary.
-  CopyScores forced(const Indices& source, const Indices& target) const;
+  CopyScores teacher_forced(const Indices& source, const Indices& target) const;
   /// Writes one word for each source word and feeds each back. Without `copies` it writes only the ids 0 … 40
   /// (<unk>).
   Written write(const Indices& source, bool copies) const;
@@ -43,22 +43,22 @@ struct Writer : Module {
   struct State {
     PreparedKV memory;
     Tensor hidden;  // (B, H)
-    ScoreState looked;
+    ScoreState score;
   };
   State begin(const Indices& source) const;
   /// The previous word (B) → the features for output and gate (B, …), and the attention weights (B, 1, S).
   Tensor step(const Indices& word, State& state, Tensor& weights) const;
 };
 
-/// Results in %, for sentences of the longest length in training.
-struct Named {
+/// Test results in %, for sentences of the longest length in training.
+struct TranslationAccuracy {
   double names = 0, words = 0, sentences = 0;  ///< right names, right known words, right whole sentences
   double replaced = 0;  ///< right names if each <unk> is replaced by the source word with the largest weight
 };
-struct Copied {
-  Named plain, copies;
+struct TranslationResults {
+  TranslationAccuracy plain, copies;
 };
 /// Trains both decoders, prints a table, and draws copying.svg.
-Copied train_writers(const kit::Options& options);
+TranslationResults train_translators(const kit::Options& options);
 
 }  // namespace tapestry::lesson29

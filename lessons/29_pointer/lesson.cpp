@@ -12,9 +12,9 @@
 // - A decoder cannot write anything before it has the whole source.
 
 #include "core/core.hpp"
-#include "lessons/29_pointer/circles.hpp"
-#include "lessons/29_pointer/codes.hpp"
 #include "lessons/29_pointer/copying.hpp"
+#include "lessons/29_pointer/coverage.hpp"
+#include "lessons/29_pointer/telegraph.hpp"
 #include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
 #include "nn/attention/pointing/coverage.hpp"
@@ -81,7 +81,7 @@ void names(const kit::Options& options, kit::Report& report) {
       "After training, we replace each <unk> that the translator without a gate writes by the source word "
       "with the largest attention weight. How many of the names are right then?",
       {"nearly all: the weights show which word was translated", "some, but fewer than nine in ten", "none"});
-  const Copied right = train_writers(options);
+  const TranslationResults right = train_translators(options);
   report.at_least("writes and copies: names right", right.copies.names, 95, "%");
   report.at_least("writes and copies: known words right", right.copies.words, 95, "%");
   report.at_most("writes only: names right", right.plain.names, 1, "%");
@@ -137,20 +137,20 @@ Tensor coverage_weights(const Tensor& queries, const Tensor& keys,
 }
 
 void coverage(double lambda, const kit::Options& options, kit::Report& report) {
-  const Tensor twice = coverage_loss(tensor({{0.7, 0.2, 0.1}, {0.5, 0.4, 0.1}}, f64));
-  kit::check_worked_example(report, "the coverage loss", {{twice.at({1}), 0.8}});
+  const Tensor loss = coverage_loss(tensor({{0.7, 0.2, 0.1}, {0.5, 0.4, 0.1}}, f64));
+  kit::check_worked_example(report, "the coverage loss", {{loss.at({1}), 0.8}});
   check_coverage(coverage_weights, options.seed, report);
   const kit::Question told =
       report.ask("its loss alone",
                  "A decoder is trained with the coverage loss, but its score does not receive the "
                  "coverage c. Does it go in circles?",
                  {"no: the loss forbids it", "yes", "at first, until the loss is small"});
-  const Circles all = train_copiers(lambda, options);
-  report.at_most("repeated words, coverage and its loss ÷ neither", 100 * all.both.again / all.plain.again,
-                 10, "%");
+  const CoverageResults all = train_copiers(lambda, options);
+  report.at_most("repeated words, coverage and its loss ÷ neither",
+                 100 * all.both.repeated / all.plain.repeated, 10, "%");
   report.at_least("with coverage: words right", all.both.right, 99, "%");
   report.at_most("without coverage: words right", all.plain.right, 60, "%");
-  report.answer(told, 'b', all.loss_only.again > 5 * all.both.again && all.loss_only.again > 5,
+  report.answer(told, 'b', all.loss_only.repeated > 5 * all.both.repeated && all.loss_only.repeated > 5,
                 "After the same word, the decoder has the same query and the same keys, so it computes "
                 "the same weights. The loss cannot change that, because the weights do not depend on "
                 "the coverage.");
@@ -229,13 +229,13 @@ void monotonic(double noise, const kit::Options& options, kit::Report& report) {
                  "expected weights. How many does it write correctly with hard decisions?",
                  {"as many as with the expected weights", "clearly fewer than with the expected weights",
                   "a few fewer than with the expected weights"});
-  const Telegraphed result = train_telegraphs(noise, options);
-  report.at_least("monotonic, hard decisions: symbols right", result.decided, 95, "%");
-  report.at_least("texts with the same symbols when letters come one by one", result.online_same, 99, "%");
-  report.figure("mean lookahead in letters and pauses", result.ahead);
-  report.at_most("query–key pairs that were scored", result.looked, 30, "%");
-  report.at_most("softmax, hard decisions: symbols right", result.softmax_decided, 80, "%");
-  report.answer(quiet, 'b', result.quiet > 95 && result.quiet_decided < result.decided - 20,
+  const TelegraphResults result = train_telegraphs(noise, options);
+  report.at_least("monotonic, hard decisions: symbols right", result.hard, 95, "%");
+  report.at_least("texts with the same symbols when letters come one by one", result.online_equal, 99, "%");
+  report.figure("mean lookahead in letters and pauses", result.lookahead);
+  report.at_most("query–key pairs that were scored", result.scored_pairs, 30, "%");
+  report.at_most("softmax, hard decisions: symbols right", result.softmax_hard, 80, "%");
+  report.answer(quiet, 'b', result.without_noise > 95 && result.without_noise_hard < result.hard - 20,
                 "Without noise, nothing pushes the probabilities to 0 or 1. The model averages several "
                 "keys, as softmax does, and a hard decision keeps only one of them.");
 }

@@ -1,6 +1,6 @@
-// A telegraph: it receives letters with pauses and writes a code of two symbols for each letter as they come
-// in.
-#include "lessons/29_pointer/codes.hpp"
+// Monotonic attention: a telegraph receives letters and pauses, and writes a code of two symbols for each letter as soon
+// as the letter has come in.
+#include "lessons/29_pointer/telegraph.hpp"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ using Ids = std::vector<std::int64_t>;
 constexpr Size kEmbedding = 24, kHidden = 48, kBatch = 64, kFewest = 2, kMost = 5, kStart = kLetters;
 constexpr std::uint64_t kTestStream = 1'000'000, kCode = 4'000'000;
 
-void train(Telegraph& telegraph, const char* name, Reading reading, const kit::Options& options) {
-  telegraph.freeze(reading == Reading::softmax ? "monotonic" : "soft");
+void train(Telegraph& telegraph, const char* name, AttentionKind kind, const kit::Options& options) {
+  telegraph.freeze(kind == AttentionKind::softmax ? "monotonic" : "soft");
   telegraph.initialise(options.seed);
   kit::train(telegraph,
              {.name = name,
@@ -32,7 +32,7 @@ void train(Telegraph& telegraph, const char* name, Reading reading, const kit::O
              [&](kit::Random random) {
                const Signals drawn =
                    draw_signals(options.seed, random, kBatch, random.between(kFewest, kMost));
-               return cross_entropy(telegraph(drawn.source, reading, drawn.target).logits, drawn.target);
+               return cross_entropy(telegraph(drawn.source, kind, drawn.target).logits, drawn.target);
              });
   telegraph.eval();
 }
@@ -41,9 +41,9 @@ Signals test_signals(const kit::Options& options) {
   return draw_signals(options.seed, kit::Random(options.seed, kTestStream), options.smoke ? 5 : 500, kMost);
 }
 
-double right(const Telegraph& telegraph, Reading reading, const kit::Options& options) {
+double accuracy(const Telegraph& telegraph, AttentionKind kind, const kit::Options& options) {
   const Signals test = test_signals(options);
-  return kit::percent_equal(telegraph(test.source, reading).symbols, test.target);
+  return kit::percent_equal(telegraph(test.source, kind).symbols, test.target);
 }
 
 std::string sign(std::int64_t letter) {
@@ -52,8 +52,8 @@ std::string sign(std::int64_t letter) {
 
 void draw(const Telegraph& telegraph, const kit::Options& options) {
   const Signals one = draw_signals(options.seed, kit::Random(options.seed, kTestStream + 1), 1, kMost);
-  const auto map_of = [&](Reading reading, const char* title) {
-    const Telegraph::Sent sent = telegraph(one.source, reading);
+  const auto map_of = [&](AttentionKind kind, const char* title) {
+    const Telegraph::Sent sent = telegraph(one.source, kind);
     kit::Heatmap map{title};
     for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(sign(id));
     for (const std::int64_t id : sent.symbols.to_vector())
@@ -62,35 +62,35 @@ void draw(const Telegraph& telegraph, const kit::Options& options) {
     map.column_axis = "letters and pauses received", map.row_axis = "symbols written";
     return map;
   };
-  kit::show(map_of(Reading::expected, "Expected weights"), options.out / "chances.svg");
-  kit::show(map_of(Reading::decided, "Hard decisions"), options.out / "monotonic.svg");
+  kit::show(map_of(AttentionKind::expected, "Expected weights"), options.out / "chances.svg");
+  kit::show(map_of(AttentionKind::hard, "Hard decisions"), options.out / "monotonic.svg");
 }
 
 /// Runs the telegraph online: it takes the next letter only when it needs one.
-void read_online(const Telegraph& telegraph, Telegraphed& result, const kit::Options& options) {
+void measure_online(const Telegraph& telegraph, TelegraphResults& result, const kit::Options& options) {
   const Size count = options.smoke ? 2 : 100;
   const Signals test = test_signals(options);
   const Ids places = test.places.to_vector();
-  const Indices whole = telegraph(test.source, Reading::decided).symbols;
+  const Indices whole = telegraph(test.source, AttentionKind::hard).symbols;
   const auto length = static_cast<std::size_t>(2 * kMost);
   const Ids all = whole.to_vector(), sources = test.source.to_vector();
-  double ahead = 0, same = 0, looked = 0;
+  double lookahead = 0, same = 0, scored_keys = 0;
   for (std::size_t row = 0; row < static_cast<std::size_t>(count); ++row) {
     const auto begin = static_cast<std::ptrdiff_t>(row * length),
                end = begin + static_cast<std::ptrdiff_t>(length);
-    std::vector<Size> came;
+    std::vector<Size> letters_taken;
     Size keys = 0;
     const Ids sent = telegraph.online(
-        Indices(Ids(sources.begin() + begin, sources.begin() + end), {2 * kMost}), came, keys);
+        Indices(Ids(sources.begin() + begin, sources.begin() + end), {2 * kMost}), letters_taken, keys);
     same += std::equal(sent.begin(), sent.end(), all.begin() + begin) ? 1 : 0;
     for (std::size_t t = 0; t < length; ++t)
-      ahead += static_cast<double>(came[t] - 1 - places[row * length + t]);
-    looked += static_cast<double>(keys);
+      lookahead += static_cast<double>(letters_taken[t] - 1 - places[row * length + t]);
+    scored_keys += static_cast<double>(keys);
   }
   const auto rows = static_cast<double>(count), symbols = static_cast<double>(length);
-  result.online_same = 100 * same / rows;
-  result.ahead = ahead / (rows * symbols);
-  result.looked = 100 * looked / (rows * symbols * symbols);
+  result.online_equal = 100 * same / rows;
+  result.lookahead = lookahead / (rows * symbols);
+  result.scored_pairs = 100 * scored_keys / (rows * symbols * symbols);
 }
 
 }  // namespace
@@ -135,43 +135,46 @@ Telegraph::Telegraph(double noise)
       cell{{*this, "cell"}, kEmbedding + kHidden, kHidden},
       output{{*this, "output"}, 2 * kHidden, kLetters} {}
 
-AttentionOutput Telegraph::step(const Indices& symbol, const PreparedKV& memory, Reading reading,
+AttentionOutput Telegraph::step(const Indices& symbol, const PreparedKV& memory, AttentionKind kind,
                                 State& state) const {
   const Tensor query = unsqueeze(state.hidden, 1);
-  const AttentionOutput looked = reading == Reading::softmax    ? soft(query, memory, state.looked)
-                                 : reading == Reading::expected ? monotonic(query, memory, state.looked)
-                                                                : monotonic.stop(query, memory, state.looked);
-  const Tensor context = squeeze(looked.context, 1);
+  const AttentionOutput attended = kind == AttentionKind::softmax ? soft(query, memory, state.score)
+                                   : kind == AttentionKind::expected
+                                       ? monotonic(query, memory, state.score)
+                                       : monotonic.stop(query, memory, state.score);
+  const Tensor context = squeeze(attended.context, 1);
   state.hidden = cell(concat({symbols(symbol), context}, -1), RecurrentState(state.hidden)).hidden;
-  return {unsqueeze(output(concat({state.hidden, context}, -1)), 1), looked.weights};
+  return {unsqueeze(output(concat({state.hidden, context}, -1)), 1), attended.weights};
 }
 
-Telegraph::Sent Telegraph::operator()(const Indices& source, Reading reading, const Indices& target) const {
+Telegraph::Sent Telegraph::operator()(const Indices& source, AttentionKind kind,
+                                      const Indices& target) const {
   const Size batch = source.shape()[0], length = source.shape()[1];
   const Tensor states = encoder(letters(source)).states;
   const PreparedKV memory =
-      reading == Reading::softmax ? soft.prepare(states, states) : monotonic.prepare(states, states);
+      kind == AttentionKind::softmax ? soft.prepare(states, states) : monotonic.prepare(states, states);
   State state{zeros({batch, kHidden}), {}};
   Indices symbol(Ids(static_cast<std::size_t>(batch), kStart), {batch});
   std::vector<Tensor> logits, weights;
   for (Size t = 0; t < length; ++t) {
-    const AttentionOutput said = step(symbol, memory, reading, state);
-    logits.push_back(said.context), weights.push_back(said.weights);
-    symbol = target.defined() ? target.column(t) : argmax(said.context).reshape({batch});
+    const AttentionOutput predicted = step(symbol, memory, kind, state);
+    logits.push_back(predicted.context), weights.push_back(predicted.weights);
+    symbol = target.defined() ? target.column(t) : argmax(predicted.context).reshape({batch});
   }
   const Tensor all = concat(logits, 1);
   return {all, concat(weights, 1), argmax(all)};
 }
 
-Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& looked) const {
+Ids Telegraph::online(const Indices& source, std::vector<Size>& letters_taken, Size& scored_keys) const {
   const Size length = source.shape()[0];
   const Indices row = source.reshape({1, length});
   Tensor keys;  // of the letters taken so far
-  RecurrentState heard;
+  RecurrentState encoder_state;
   const auto take = [&](Size j) {
-    const RecurrentOutput next = heard.hidden.defined() ? encoder(letters(row.columns(j, j + 1)), {}, {heard})
-                                                        : encoder(letters(row.columns(j, j + 1)));
-    heard = next.final.back();
+    const RecurrentOutput next = encoder_state.hidden.defined()
+                                     ? encoder(letters(row.columns(j, j + 1)), {}, {encoder_state})
+                                     : encoder(letters(row.columns(j, j + 1)));
+    encoder_state = next.final.back();
     keys = keys.defined() ? concat({keys, next.states}, 1) : next.states;
   };
   Ids sent;
@@ -181,50 +184,51 @@ Ids Telegraph::online(const Indices& source, std::vector<Size>& came, Size& look
   take(0);
   for (Size t = 0; t < length; ++t) {
     const State before = state;
-    AttentionOutput said;
+    AttentionOutput predicted;
     Size taken;
     while (true) {
       taken = keys.size(1);
       state = before;
-      if (state.looked.weights.defined())
-        state.looked.weights = pad(state.looked.weights, -1, 0, taken - state.looked.weights.size(-1));
-      said = step(symbol, monotonic.prepare(keys, keys), Reading::decided, state);
-      if (sum(said.weights).item() > 0 || taken == length) break;
+      if (state.score.weights.defined())
+        state.score.weights = pad(state.score.weights, -1, 0, taken - state.score.weights.size(-1));
+      predicted = step(symbol, monotonic.prepare(keys, keys), AttentionKind::hard, state);
+      if (sum(predicted.weights).item() > 0 || taken == length) break;
       take(taken);
     }
-    const Size stopped = sum(said.weights).item() > 0 ? argmax(said.weights).to_vector()[0] : length - 1;
-    looked += stopped - place + 1;
+    const Size stopped =
+        sum(predicted.weights).item() > 0 ? argmax(predicted.weights).to_vector()[0] : length - 1;
+    scored_keys += stopped - place + 1;
     place = stopped;
-    came.push_back(taken);
-    symbol = argmax(said.context).reshape({1});
+    letters_taken.push_back(taken);
+    symbol = argmax(predicted.context).reshape({1});
     sent.push_back(symbol.to_vector()[0]);
   }
   return sent;
 }
 
-Telegraphed train_telegraphs(double noise, const kit::Options& options) {
-  Telegraph softly(noise), quiet(0), monotonic(noise);
-  train(softly, "softmax", Reading::softmax, options);
-  train(quiet, "monotonic, no noise", Reading::expected, options);
-  train(monotonic, "monotonic", Reading::expected, options);
-  Telegraphed result;
-  result.softmax = right(softly, Reading::softmax, options);
-  State learned = softly.soft.state();
-  learned.emplace("offset", softly.monotonic.offset);
-  softly.monotonic.load_state(learned);
-  result.softmax_decided = right(softly, Reading::decided, options);
-  result.quiet = right(quiet, Reading::expected, options);
-  result.quiet_decided = right(quiet, Reading::decided, options);
-  result.expected = right(monotonic, Reading::expected, options);
-  result.decided = right(monotonic, Reading::decided, options);
-  read_online(monotonic, result, options);
+TelegraphResults train_telegraphs(double noise, const kit::Options& options) {
+  Telegraph softmax(noise), without_noise(0), monotonic(noise);
+  train(softmax, "softmax", AttentionKind::softmax, options);
+  train(without_noise, "monotonic, no noise", AttentionKind::expected, options);
+  train(monotonic, "monotonic", AttentionKind::expected, options);
+  TelegraphResults result;
+  result.softmax = accuracy(softmax, AttentionKind::softmax, options);
+  State learned = softmax.soft.state();
+  learned.emplace("offset", softmax.monotonic.offset);
+  softmax.monotonic.load_state(learned);
+  result.softmax_hard = accuracy(softmax, AttentionKind::hard, options);
+  result.without_noise = accuracy(without_noise, AttentionKind::expected, options);
+  result.without_noise_hard = accuracy(without_noise, AttentionKind::hard, options);
+  result.expected = accuracy(monotonic, AttentionKind::expected, options);
+  result.hard = accuracy(monotonic, AttentionKind::hard, options);
+  measure_online(monotonic, result, options);
   fmt::print("  {:<28}{:>18}{:>26}\n", "trained with", "used as trained", "with hard decisions");
-  const auto row = [](const char* name, double as_trained, double decided) {
-    fmt::print("  {:<28}{:>16.1f} %{:>24.1f} %\n", name, as_trained, decided);
+  const auto row = [](const char* name, double as_trained, double hard) {
+    fmt::print("  {:<28}{:>16.1f} %{:>24.1f} %\n", name, as_trained, hard);
   };
-  row("softmax", result.softmax, result.softmax_decided);
-  row("expected weights, no noise", result.quiet, result.quiet_decided);
-  row("expected weights", result.expected, result.decided);
+  row("softmax", result.softmax, result.softmax_hard);
+  row("expected weights, no noise", result.without_noise, result.without_noise_hard);
+  row("expected weights", result.expected, result.hard);
   draw(monotonic, options);
   return result;
 }

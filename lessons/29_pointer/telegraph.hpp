@@ -1,5 +1,5 @@
-// A telegraph: it receives letters with pauses and writes a code of two symbols for each letter as they come
-// in.
+// Monotonic attention: a telegraph receives letters and pauses, and writes a code of two symbols for each letter as soon
+// as the letter has come in.
 #pragma once
 
 #include "lessons/kit/kit.hpp"
@@ -24,11 +24,11 @@ struct Signals {
 };
 Signals draw_signals(std::uint64_t seed, kit::Random random, Size count, Size letters);
 
-/// The decoder's kind of attention.
-enum class Reading {
+/// The attention of the decoder.
+enum class AttentionKind {
   softmax,   ///< lesson 11's attention
   expected,  ///< monotonic attention with expected weights
-  decided    ///< monotonic attention that stops at the first key with a score above 0
+  hard       ///< monotonic attention that stops at the first key with a score above 0
 };
 
 /// Encoder: a GRU that runs from left to right only. Decoder: a GRU that attends before each step.
@@ -40,10 +40,11 @@ struct Telegraph : Module {
     Indices symbols;  ///< (B, T): the most likely symbols; without a target, these were fed back
   };
   /// The input of each step is the previous symbol: from `target` if it is given, else the decoder's output.
-  Sent operator()(const Indices& source, Reading reading, const Indices& target = {}) const;
-  /// Decodes one source (S) and takes a letter only when it must. For each symbol, `came` gets the number of
-  /// letters taken when the symbol was written. `looked` gets the number of scored keys.
-  std::vector<std::int64_t> online(const Indices& source, std::vector<Size>& came, Size& looked) const;
+  Sent operator()(const Indices& source, AttentionKind kind, const Indices& target = {}) const;
+  /// Decodes one source (S) and takes a letter only when it must. For each symbol, `letters_taken` gets the number of
+  /// letters and pauses taken when the symbol was written. `scored_keys` is increased by the number of scored keys.
+  std::vector<std::int64_t> online(const Indices& source, std::vector<Size>& letters_taken,
+                                   Size& scored_keys) const;
 
   Embedding letters, symbols;
   GRU encoder;
@@ -55,23 +56,24 @@ struct Telegraph : Module {
  private:
   struct State {
     Tensor hidden;
-    ScoreState looked;
+    ScoreState score;
   };
   /// The previous symbol (B) → logits (B, 1, 12) and weights (B, 1, S).
-  AttentionOutput step(const Indices& symbol, const PreparedKV& memory, Reading reading, State& state) const;
+  AttentionOutput step(const Indices& symbol, const PreparedKV& memory, AttentionKind kind,
+                       State& state) const;
 };
 
-struct Telegraphed {
-  double expected = 0, decided = 0;     ///< symbols right in %, for the model trained with expected weights
-  double quiet = 0, quiet_decided = 0;  ///< the same, trained without noise
-  double softmax = 0,
-         softmax_decided = 0;  ///< the same, trained with softmax: used as trained, and with hard decisions
-  double online_same = 0;      ///< texts with the same symbols when letters are taken only as needed, in %
-  double ahead =
-      0;  ///< lookahead: letters and pauses taken beyond the letter that is being written, on average
-  double looked = 0;  ///< scored keys, in % of all pairs
+/// Test results in %. A model is tested with the attention that it was trained with, and with hard decisions.
+struct TelegraphResults {
+  double expected = 0, hard = 0;                     ///< right symbols, trained with expected weights
+  double without_noise = 0, without_noise_hard = 0;  ///< right symbols, trained without noise
+  double softmax = 0, softmax_hard = 0;              ///< right symbols, trained with softmax
+  // Of the first model, when letters are taken only as needed:
+  double online_equal = 0;  ///< texts with the same symbols
+  double lookahead = 0;  ///< mean number of letters and pauses taken beyond the letter that is being written
+  double scored_pairs = 0;  ///< scored query–key pairs, of all pairs
 };
 /// Trains the three models, prints a table, and draws chances.svg and monotonic.svg.
-Telegraphed train_telegraphs(double noise, const kit::Options& options);
+TelegraphResults train_telegraphs(double noise, const kit::Options& options);
 
 }  // namespace tapestry::lesson29

@@ -17,7 +17,7 @@ using CoverageWeights = Tensor (*)(const Tensor& queries, const Tensor& keys,
                                    const std::vector<Tensor>& weights);
 void check_coverage(CoverageWeights by_hand, std::uint64_t seed, kit::Report& report);
 
-inline constexpr Size kCircleWords = 30;
+inline constexpr Size kCopyWords = 30;
 
 /// Draws texts (B, n). Each text has few different words, and no word follows itself.
 Indices draw_texts(kit::Random random, Size count, Size length);
@@ -27,29 +27,29 @@ Indices draw_texts(kit::Random random, Size count, Size length);
 /// positions: copying, with p_gen = 0.
 struct Copier : Module {
   explicit Copier(Coverage coverage);
-  /// Attends once for each word of `source` (B, n). The previous word is the source's if `forced`, else the
-  /// word that the decoder wrote. Returns weights (B, n, n) and words (B, n).
   struct Read {
-    Tensor weights;
-    Indices words;
+    Tensor weights;  ///< (B, n, n)
+    Indices words;   ///< (B, n)
   };
-  Read operator()(const Indices& source, bool forced) const;
+  /// Writes one word for each word of `source` (B, n). The previous word is the source's if `teacher_forced`, else the
+  /// word that the decoder wrote.
+  Read operator()(const Indices& source, bool teacher_forced) const;
 
   Embedding words;
   Attention attention;
 };
 
-/// Results for texts of 12 words, the longest texts in training.
-struct Circled {
-  double again = 0;  ///< words written more often than the text contains them, in % of all words
-  double right = 0;  ///< words written at the right positions, in %
-  double twice = 0;  ///< mean of the coverage loss, Σ_j min(α_tj, c_tj)
+/// Test results for texts of 12 words, the longest texts in training.
+struct CopyResult {
+  double repeated = 0;       ///< words written more often than the text contains them, in % of all words
+  double right = 0;          ///< words written at the right positions, in %
+  double coverage_loss = 0;  ///< mean over the steps of Σ_j min(α_tj, c_tj)
 };
-struct Circles {
-  Circled plain, loss_only, coverage, both;
+struct CoverageResults {
+  CopyResult plain, loss_only, coverage, both;
 };
 /// Trains the four copiers, prints a table and one text written by two of them, and draws circles.svg and
 /// covered.svg. `lambda` is the weight of the coverage loss.
-Circles train_copiers(double lambda, const kit::Options& options);
+CoverageResults train_copiers(double lambda, const kit::Options& options);
 
 }  // namespace tapestry::lesson29
