@@ -25,7 +25,7 @@ struct Task {
   Size shortest, longest;   // lengths in training
   bool one_answer = false;  // letters and strings are then the same
 };
-constexpr Task kCopy{"copy", draw_copy, 1, 10}, kGoOn{"continue", draw_go_on, kShortest, 10},
+constexpr Task kCopy{"copy", draw_copy, 1, 10}, kContinue{"continue", draw_continue, kShortest, 10},
     kMarked{"marked", draw_marked, 40, 40, true};
 
 struct Plan {
@@ -36,15 +36,16 @@ struct Plan {
 
 struct Trained {
   std::unique_ptr<Reader> reader;
-  Right right;
+  Accuracy right;
 };
 
 std::pair<double, double> measure(const Reader& reader, const Task& task, Size length,
                                   const kit::Options& options) {
   const kit::Random random(options.seed, kTestStreams + static_cast<std::uint64_t>(length));
   const Strings strings = task.draw(random, options.smoke ? 5 : 500, length);
-  const Indices said = argmax(reader(strings));
-  return {kit::percent_equal(said, strings.answers), kit::percent_rows_equal(said, strings.answers)};
+  const Indices predicted = argmax(reader(strings));
+  return {kit::percent_equal(predicted, strings.answers),
+          kit::percent_rows_equal(predicted, strings.answers)};
 }
 
 Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
@@ -65,7 +66,7 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
                const Strings strings = task.draw(random, kBatch, length);
                return cross_entropy((*reader)(strings), strings.answers);
              });
-  Right right;
+  Accuracy right;
   std::tie(right.letters, right.strings) = measure(*reader, task, task.longest, options);
   std::tie(right.letters_twice, right.strings_twice) = measure(*reader, task, 2 * task.longest, options);
   if (task.one_answer)
@@ -78,7 +79,7 @@ Trained train(const Plan& plan, const Task& task, const kit::Options& options) {
   return {std::move(reader), right};
 }
 
-void print_head(const Task& task) {
+void print_heading(const Task& task) {
   if (task.one_answer) {
     fmt::print("  {:<24}{:>9}{:>15}{:>15}\n", task.name, "params", fmt::format("@{}", task.longest),
                fmt::format("@{}", 2 * task.longest));
@@ -91,8 +92,8 @@ void print_head(const Task& task) {
 
 /// Draws a heatmap of one head's weights on one string: a column per step, a row for each of the first length + 3
 /// slots. Head 0 reads, head 1 writes.
-void draw_head(const Reader& reader, const Task& task, Size length, Size head, const std::string& title,
-               const std::string& file, const kit::Options& options) {
+void draw_head_weights(const Reader& reader, const Task& task, Size length, Size head,
+                       const std::string& title, const std::string& file, const kit::Options& options) {
   const Strings strings = task.draw(kit::Random(options.seed, 7), 1, length);
   const Tensor heads = (*reader.machine)(reader.words(strings)).heads;  // (1, T, 2, N)
   const std::string alphabet = "abcdefghijklmnopqrstuvwxyz012345";
@@ -108,8 +109,8 @@ void draw_head(const Reader& reader, const Task& task, Size length, Size head, c
     map.rows.push_back(fmt::format("{}", n));
     for (Size t = 0; t < heads.size(1); ++t) map.values.push_back(heads.at({0, t, head, n}));
   }
-  map.column_axis = task.draw == draw_go_on ? "input (\"a?\": continue after a; \".\": output a letter)"
-                                            : "input (\"|\": end; \".\": output a letter)";
+  map.column_axis = task.draw == draw_continue ? "input (\"a?\": continue after a; \".\": output a letter)"
+                                               : "input (\"|\": end; \".\": output a letter)";
   map.row_axis = "slot";
   kit::show(map, options.out / file);
 }
@@ -136,7 +137,7 @@ Plan plan_of(const char* name, NeuralTuringMachineOptions machine, HeadMoves mov
 
 Tensor row(const std::vector<double>& x) { return tensor(x, {1, static_cast<Size>(x.size())}, DType::f64); }
 
-double walked(double sharpness) {
+double weight_after_shifts(double sharpness) {
   Tensor w = pad(row({1}), 1, 0, 31);
   for (int step = 0; step < 20; ++step)
     w = sharpen_weights(shift_weights(w, row({0, 0.1, 0.9})), row({sharpness}));
@@ -175,9 +176,9 @@ void check_lstmn(Tensor (*by_hand)(const Tensor& x, const LSTMN& net), std::uint
       [&] { return squeeze(net(unsqueeze(x, 0)).states, 0); }, leaves, seed);
 }
 
-Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options& options,
-                  kit::Report& report) {
-  print_head(kCopy);
+CopyAccuracy train_copy(const NeuralTuringMachineOptions& machine, const kit::Options& options,
+                        kit::Report& report) {
+  print_heading(kCopy);
   const auto machine_at = [&](const char* name, std::uint64_t seed) {
     kit::Options start = options;
     start.seed = seed;
@@ -208,10 +209,10 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
     chart.series.push_back(std::move(series));
   }
   kit::show(chart, options.out / "copy.svg");
-  draw_head(*both.reader, kCopy, 10, 1, "Copying ten letters: weights of the write head", "writes.svg",
-            options);
-  draw_head(*both.reader, kCopy, 10, 0, "Copying ten letters: weights of the read head", "reads.svg",
-            options);
+  draw_head_weights(*both.reader, kCopy, 10, 1, "Copying ten letters: weights of the write head",
+                    "writes.svg", options);
+  draw_head_weights(*both.reader, kCopy, 10, 0, "Copying ten letters: weights of the read head", "reads.svg",
+                    options);
   report.at_least("copy, 10 letters: machine, string accuracy", both.right.strings, 99, "%");
   report.at_least("copy, 20 letters: machine, string accuracy", both.right.strings_twice, 95, "%");
   for (const Size length : {28, 32})
@@ -223,15 +224,17 @@ Copied train_copy(const NeuralTuringMachineOptions& machine, const kit::Options&
   return {both.right, content.right, lstm.right, lstmn.right};
 }
 
-GoneOn train_go_on(NeuralTuringMachineOptions machine, const kit::Options& options, kit::Report& report) {
+ContinueAccuracy train_continue(NeuralTuringMachineOptions machine, const kit::Options& options,
+                                kit::Report& report) {
   if (machine.readers_start == HeadStart::stay) machine.readers_start = HeadStart::step_on;
-  print_head(kGoOn);
-  const Trained both = train(plan_of("machine", machine, HeadMoves::by_both), kGoOn, options),
-                shift =
-                    train(plan_of("machine, by shift only", machine, HeadMoves::by_shift), kGoOn, options),
-                content = train(plan_of("machine, by content only", machine, HeadMoves::by_content), kGoOn,
-                                options);
-  draw_head(*both.reader, kGoOn, 14, 0, "Find and continue: weights of the read head", "go_on.svg", options);
+  print_heading(kContinue);
+  const Trained both = train(plan_of("machine", machine, HeadMoves::by_both), kContinue, options),
+                shift = train(plan_of("machine, by shift only", machine, HeadMoves::by_shift), kContinue,
+                              options),
+                content = train(plan_of("machine, by content only", machine, HeadMoves::by_content),
+                                kContinue, options);
+  draw_head_weights(*both.reader, kContinue, 14, 0, "Find and continue: weights of the read head",
+                    "go_on.svg", options);
   report.at_least("continue, 10 letters: machine, string accuracy", both.right.strings, 97, "%");
   report.at_least("continue, 20 letters: machine, string accuracy", both.right.strings_twice, 90, "%");
   report.at_most("continue, 10 letters: moves by shift only, letter accuracy", shift.right.letters, 30, "%");
@@ -240,8 +243,8 @@ GoneOn train_go_on(NeuralTuringMachineOptions machine, const kit::Options& optio
   return {both.right.strings, shift.right.letters, content.right.letters};
 }
 
-Marked train_marked(const kit::Options& options, kit::Report& report) {
-  print_head(kMarked);
+MarkedAccuracy train_marked(const kit::Options& options, kit::Report& report) {
+  print_heading(kMarked);
   const Trained lstmn = train({"LSTMN", {.kind = Kind::lstmn}, 3e-3}, kMarked, options),
                 lstm = train({"LSTM", {.kind = Kind::lstm}, 3e-3}, kMarked, options);
   report.at_least("marked, 40 letters: LSTMN, accuracy", lstmn.right.strings, 99, "%");

@@ -92,10 +92,10 @@ void worked_example(kit::Report& report) {
                  "A head is on one of many slots. It takes twenty steps, each with s = (0, 0.1, 0.9), g = 0 "
                  "and γ = 1. How much of its weight is then on the slot that is twenty slots further on?",
                  {"0.9", "about a half", "about an eighth"});
-  report.check_quoted("weight on the right slot, γ = 1", walked(1), 0.12, 0.02);
-  report.check_quoted("weight on the right slot, γ = 2", walked(2), 0.98, 0.01);
+  report.check_quoted("weight on the right slot, γ = 1", weight_after_shifts(1), 0.12, 0.02);
+  report.check_quoted("weight on the right slot, γ = 2", weight_after_shifts(2), 0.98, 0.01);
   report.answer(
-      blur, 'c', std::abs(walked(1) - 0.125) < 0.01,
+      blur, 'c', std::abs(weight_after_shifts(1) - 0.125) < 0.01,
       "To get there, the weight must move on in every step. So it is 0.9 to the power of 20, which is "
       "0.12. With γ = 2, it is still 0.98, because sharpening removes most of each step's blur "
       "before the next step.");
@@ -162,14 +162,14 @@ Tensor run_machine(const Tensor& x, const NeuralTuringMachine& net) {  // x (T, 
 // does not learn the task from all initial weights. If its first training run fails, the program starts a second one
 // from other initial weights. The other models have only one run.
 
-Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
+Accuracy copy(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
   const kit::Question twice = report.ask(
       "twenty letters",
       "All models are trained for 800 steps, on strings of at most ten letters. Which of them can copy strings "
       "of twenty letters after training?",
       {"the machine", "the machine and the LSTM, which has more parameters",
        "none of them: they have never seen such strings"});
-  const Copied copied = train_copy(machine, options, report);
+  const CopyAccuracy copied = train_copy(machine, options, report);
   report.answer(
       twice, 'a', copied.machine.strings_twice >= 95 && copied.lstm.strings_twice <= 1,
       "The machine writes a letter and moves on, then reads a letter and moves on. This method works for twenty "
@@ -209,14 +209,15 @@ Right copy(const NeuralTuringMachineOptions& machine, const kit::Options& option
 // two letters that came after it in the string. A guess among the letters of a string of ten is right for about one
 // letter in ten. In this task, the habit of the read head is to move on.
 
-void go_on(const NeuralTuringMachineOptions& machine, const kit::Options& options, kit::Report& report) {
+void find_and_continue(const NeuralTuringMachineOptions& machine, const kit::Options& options,
+                       kit::Report& report) {
   const kit::Question without = report.ask(
       "one kind of move",
       "We also train a machine that moves by content only (keys, but no shifts), and one that moves "
       "by shift only (shifts, but no keys). Which of these two learns the task in 800 steps?",
       {"the one that moves by content only", "the one that moves by shift only", "neither"});
-  const GoneOn gone = train_go_on(machine, options, report);
-  report.answer(without, 'c', gone.shift <= 30 && gone.content <= 30 && gone.machine >= 97,
+  const ContinueAccuracy accuracy = train_continue(machine, options, report);
+  report.answer(without, 'c', accuracy.shift <= 30 && accuracy.content <= 30 && accuracy.machine >= 97,
                 "A key finds the slot that is similar to it, but not the slot after it. A shift finds the "
                 "slot after the current one, but the head must be on the right slot first.");
 }
@@ -268,14 +269,14 @@ Tensor run_lstmn(const Tensor& x, const LSTMN& net) {  // x (T, in)
 // has forty letters of eight kinds. One of the first five is marked, and the model must name this letter at the end.
 // Both models have the learning rate 3e-3 and 800 training steps.
 
-void far(const Right& copied, const kit::Options& options, kit::Report& report) {
+void recall_marked(const Accuracy& copied, const kit::Options& options, kit::Report& report) {
   const kit::Question which =
       report.ask("the LSTMN",
                  "The LSTMN keeps all its states, but it did not learn to copy strings (section 3). Does it "
                  "learn to name the marked letter in 800 steps?",
                  {"no, it forgets the letter over such a distance", "yes, nearly always",
                   "in about half of the strings"});
-  const Marked marked = train_marked(options, report);
+  const MarkedAccuracy marked = train_marked(options, report);
   report.answer(
       which, 'b', copied.strings <= 10 && marked.lstmn >= 99 && marked.lstm <= 30,
       "Each step of the LSTMN reads an average of all earlier states. So the letter does not have to pass "
@@ -313,12 +314,12 @@ void lesson(const NeuralTuringMachineOptions& machine, const kit::Options& optio
   report.section("The neural Turing machine");
   check_machine(run_machine, options.seed, report);
   report.section("Copying strings");
-  const Right lstmn = copy(machine, options, report);
+  const Accuracy lstmn = copy(machine, options, report);
   report.section("Which letters came next?");
-  go_on(machine, options, report);
+  find_and_continue(machine, options, report);
   report.section("An LSTM that keeps all its states");
   check_lstmn(run_lstmn, options.seed, report);
-  far(lstmn, options, report);
+  recall_marked(lstmn, options, report);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ using Ids = std::vector<std::int64_t>;
 constexpr Size kWidth = 32, kHidden = 64;  // width of the inputs; hidden units of both LSTMs
 
 /// Collects rows of equal length.
-struct Writer {
+struct StringBuilder {
   Ids letters, marks, answers;
 
-  void word(std::int64_t letter, std::int64_t mark) { letters.push_back(letter), marks.push_back(mark); }
-  void ask(std::int64_t letter, std::int64_t mark, std::int64_t wanted) {
-    word(letter, mark), answers.push_back(wanted);
+  void add_input(std::int64_t letter, std::int64_t mark) { letters.push_back(letter), marks.push_back(mark); }
+  void add_question(std::int64_t letter, std::int64_t mark, std::int64_t expected) {
+    add_input(letter, mark), answers.push_back(expected);
   }
   Strings strings(Size rows) const {
     const auto of = [rows](const Ids& ids) {
@@ -41,44 +41,44 @@ Size width_of(const ReaderOptions& options) {
 }  // namespace
 
 Strings draw_copy(kit::Random random, Size rows, Size length) {
-  Writer writer;
+  StringBuilder builder;
   for (Size row = 0; row < rows; ++row) {
     Ids string;
-    for (Size i = 0; i < length; ++i) string.push_back(random.below(kFew));
-    for (const std::int64_t letter : string) writer.word(letter + 1, kGiven);
-    writer.word(0, kEnd);
-    for (const std::int64_t letter : string) writer.ask(0, kSay, letter);
+    for (Size i = 0; i < length; ++i) string.push_back(random.below(kFewLetters));
+    for (const std::int64_t letter : string) builder.add_input(letter + 1, kNone);
+    builder.add_input(0, kEnd);
+    for (const std::int64_t letter : string) builder.add_question(0, kSay, letter);
   }
-  return writer.strings(rows);
+  return builder.strings(rows);
 }
 
-Strings draw_go_on(kit::Random random, Size rows, Size length) {
-  Writer writer;
+Strings draw_continue(kit::Random random, Size rows, Size length) {
+  StringBuilder builder;
   for (Size row = 0; row < rows; ++row) {
     const Ids all = shuffled_letters(random);
-    for (Size i = 0; i < length; ++i) writer.word(all[static_cast<std::size_t>(i)], kGiven);
-    const Size from = random.below(length - kAnswered);
-    for (Size i = 0; i < kAnswered; ++i) {
+    for (Size i = 0; i < length; ++i) builder.add_input(all[static_cast<std::size_t>(i)], kNone);
+    const Size from = random.below(length - kContinued);
+    for (Size i = 0; i < kContinued; ++i) {
       const auto at = static_cast<std::size_t>(from + i);
-      writer.ask(i == 0 ? all[at] : 0, i == 0 ? kFrom : kSay, all[at + 1] - 1);
+      builder.add_question(i == 0 ? all[at] : 0, i == 0 ? kFrom : kSay, all[at + 1] - 1);
     }
   }
-  return writer.strings(rows);
+  return builder.strings(rows);
 }
 
 Strings draw_marked(kit::Random random, Size rows, Size length) {
-  Writer writer;
+  StringBuilder builder;
   for (Size row = 0; row < rows; ++row) {
     const Size marked = random.below(std::min<Size>(5, length));
-    std::int64_t wanted = 0;
+    std::int64_t expected = 0;
     for (Size i = 0; i < length; ++i) {
-      const std::int64_t letter = random.below(kFew);
-      writer.word(letter + 1, i == marked ? kFrom : kGiven);
-      if (i == marked) wanted = letter;
+      const std::int64_t letter = random.below(kFewLetters);
+      builder.add_input(letter + 1, i == marked ? kFrom : kNone);
+      if (i == marked) expected = letter;
     }
-    writer.ask(0, kEnd, wanted);
+    builder.add_question(0, kEnd, expected);
   }
-  return writer.strings(rows);
+  return builder.strings(rows);
 }
 
 Reader::Reader(const ReaderOptions& options)

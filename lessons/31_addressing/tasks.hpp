@@ -14,24 +14,23 @@
 
 namespace tapestry::lesson31 {
 
-inline constexpr Size kLetters = 32, kFew = 8;  // number of letters; number in tasks where letters may repeat
-inline constexpr Size kAnswered = 2,
-                      kShortest =
-                          kAnswered + 1;  // in draw_go_on(): letters to output; fewest letters of a string
+inline constexpr Size kLetters = 32;
+inline constexpr Size kFewLetters = 8;  // number of letters in the tasks in which letters may repeat
+inline constexpr Size kContinued = 2;   // number of outputs in draw_continue()
+inline constexpr Size kShortest = kContinued + 1;  // fewest letters of a string in draw_continue()
 
-/// Strings of inputs. Each input is a letter (0: no letter) and a mark.
-enum Mark : std::int64_t { kGiven, kEnd, kFrom, kSay, kMarks };
+enum Mark : std::int64_t { kNone, kEnd, kFrom, kSay, kMarks };
+/// Strings of inputs. Each input is a letter (0: no letter) and a mark: none, "end", "from" or "say".
 struct Strings {
   Indices letters, marks;  // (B, T)
   Indices answers;         // (B, A): the outputs for the last A inputs
 };
-/// `length` letters, "end", and "say" once for each letter. The outputs are the letters again.
+/// `length` letters, the mark "end", and "say" once for each letter. The outputs are the letters again.
 Strings draw_copy(kit::Random random, Size rows, Size length);
-/// `length` different letters, then one of them marked "from", and "say". The outputs are the two letters
-/// after it.
-Strings draw_go_on(kit::Random random, Size rows, Size length);
-/// `length` letters, one of the first five of them marked "from", then "end". The output is the marked
-/// letter.
+/// `length` different letters, then one of them with the mark "from", and "say". The outputs are the two letters after
+/// this letter.
+Strings draw_continue(kit::Random random, Size rows, Size length);
+/// `length` letters, one of the first five with the mark "from", then "end". The output is the letter with the mark.
 Strings draw_marked(kit::Random random, Size rows, Size length);
 
 enum class Kind { machine, lstm, lstmn };
