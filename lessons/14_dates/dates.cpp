@@ -74,11 +74,11 @@ DateText write_date(Size day, Size form, Size stray, Random& random) {
                                         {'N', {two(m), DatePart::month}},
                                         {'Y', {number(y), DatePart::year}},
                                         {'S', {two(y % 100), DatePart::year}},
-                                        {'W', {weekday, DatePart::between}},
-                                        {'V', {weekday.substr(0, 3), DatePart::between}}};
+                                        {'W', {weekday, DatePart::separator}},
+                                        {'V', {weekday.substr(0, 3), DatePart::separator}}};
   for (const char c : std::string_view(kForms[form])) {
     const auto found = pieces.find(c);
-    const Piece piece = found == pieces.end() ? Piece{std::string(1, c), DatePart::between} : found->second;
+    const Piece piece = found == pieces.end() ? Piece{std::string(1, c), DatePart::separator} : found->second;
     example.add(piece.first, piece.second);
   }
   for (const char c : fmt::format("{}-{:02}-{:02}", y, m, d)) example.target.push_back(std::string(1, c));
@@ -86,7 +86,7 @@ DateText write_date(Size day, Size form, Size stray, Random& random) {
 }
 
 bool is_unseen(Size day, std::uint64_t seed) {
-  return day == kTitleDay || Random(seed, 3'000'000 + static_cast<std::uint64_t>(day)).chance(0.1);
+  return day == kExampleDay || Random(seed, 3'000'000 + static_cast<std::uint64_t>(day)).chance(0.1);
 }
 
 std::vector<DateText> draw_dates(Random random, Size count, bool unseen, std::uint64_t seed) {

@@ -20,7 +20,7 @@ namespace {
 using kit::DatePart, kit::DateText, kit::Ids, kit::Translation, kit::Words;
 
 constexpr const char* kDigitNames[] = {"Y1", "Y2", "Y3", "Y4", "M1", "M2", "D1"};
-constexpr std::size_t kFirstOfMonth = 4;  // of kSlipDigits
+constexpr std::size_t kFirstOfMonth = 4;  // of kWrongDigits
 
 TranslatorOptions sizes(Size source, Size target, Size embedding, Size hidden) {
   return {{.vocabulary = source, .embedding = embedding, .hidden = hidden},
@@ -51,7 +51,7 @@ Batch encode(const Dates& dates) {
 }
 
 /// Returns the outputs of a model in free decoding.
-std::vector<Translation> write_alone(Translator& model, const Dates& dates) {
+std::vector<Translation> decode_freely(Translator& model, const Dates& dates) {
   std::vector<Words> sources;
   for (const DateText& date : dates) sources.push_back(date.source);
   return kit::translate(model, kit::date_characters(), kit::date_digits(), sources,
@@ -59,7 +59,7 @@ std::vector<Translation> write_alone(Translator& model, const Dates& dates) {
 }
 
 double exact_match(Translator& model, const Dates& dates) {
-  const std::vector<Translation> written = write_alone(model, dates);
+  const std::vector<Translation> written = decode_freely(model, dates);
   double right = 0;
   for (std::size_t i = 0; i < dates.size(); ++i) right += written[i].words == dates[i].target;
   return 100 * right / static_cast<double>(dates.size());
@@ -68,8 +68,8 @@ double exact_match(Translator& model, const Dates& dates) {
 /// Draws the alignment of one date to alignment.svg.
 void draw_alignment(Translator& model, const kit::Options& options) {
   kit::Random random(options.seed, 5'000'000);
-  const DateText title = kit::write_date(kit::kTitleDay, 0, 12, random);
-  kit::Heatmap map = kit::alignment_picture(write_alone(model, {title}).front(), "Alignment of one date");
+  const DateText title = kit::write_date(kit::kExampleDay, 0, 12, random);
+  kit::Heatmap map = kit::alignment_picture(decode_freely(model, {title}).front(), "Alignment of one date");
   map.column_axis = "characters of the source", map.row_axis = "characters written";
   kit::show(map, options.out / "alignment.svg");
 }
@@ -77,7 +77,7 @@ void draw_alignment(Translator& model, const kit::Options& options) {
 /// Returns the decoder's output, one row of ids for each step. Its inputs are target characters up to `place`.
 /// There the input is the next digit in the order 0 … 9, 0. From then on, the inputs are the decoder's own
 /// outputs.
-std::vector<Ids> written_after_a_slip(const Translator& model, const Batch& batch, Size place) {
+std::vector<Ids> decode_with_wrong_digit(const Translator& model, const Batch& batch, Size place) {
   const Encoded source = model.encoder(kit::indices(batch.sources), kit::valid_lengths(batch.sources));
   const PreparedKV memory = model.decoder.prepare(source);
   DecoderState state = model.decoder.start(source);
@@ -109,7 +109,7 @@ Encoded Small::read() const {
   return model.encoder(kit::indices(source), kit::valid_lengths(source));
 }
 
-double bias_gradient_beyond_one(const Small& small, const std::function<Tensor()>& logits) {
+double bias_gradient_error(const Small& small, const std::function<Tensor()>& logits) {
   Tape tape;
   const Tensor last = select(select(logits(), 0, 0), 0, small.right.shape()[1] - 1);
   return kit::largest(tape.gradients(sum(last), {small.model.decoder.output.bias})[0] - 1);
@@ -161,39 +161,39 @@ Trained train_with(double ratio, const kit::Options& options) {
                                                kit::indices(batch.words.input), ratio);
         return cross_entropy(logits, kit::indices(batch.words.output));
       });
-  trained.seconds_a_step = seconds / static_cast<double>(options.steps);
+  trained.seconds_per_step = seconds / static_cast<double>(options.steps);
   return trained;
 }
 
 double exact_match(const Trained& trained, const Dates& dates) { return exact_match(*trained.model, dates); }
 
-Slips slip(const Trained& trained, const Dates& dates) {
+ErrorRecovery measure_recovery(const Trained& trained, const Dates& dates) {
   const Evaluating evaluating(*trained.model);
   const Batch batch = encode(dates);
-  const kit::Padded& wanted = batch.words.output;
-  Slips slips;
-  double early = 0, taken = 0;
-  for (const Size place : kSlipDigits) {
-    const std::vector<Ids> written = written_after_a_slip(*trained.model, batch, place);
+  const kit::Padded& targets = batch.words.output;
+  ErrorRecovery recovery;
+  double months = 0, valid = 0;
+  for (const Size place : kWrongDigits) {
+    const std::vector<Ids> written = decode_with_wrong_digit(*trained.model, batch, place);
     double right = 0;
-    for (Size row = 0; row < wanted.rows; ++row) {
+    for (Size row = 0; row < targets.rows; ++row) {
       const auto at = static_cast<std::size_t>(row);
       bool rest = true;
-      for (Size t = place + 1; t < wanted.columns; ++t)
-        rest = rest && written[static_cast<std::size_t>(t)][at] == wanted.at(row, t);
+      for (Size t = place + 1; t < targets.columns; ++t)
+        rest = rest && written[static_cast<std::size_t>(t)][at] == targets.at(row, t);
       right += rest;
-      const Size digit = wanted.at(row, 6) - kit::kEnd - 1;  // the month's second digit
-      if (place != kSlipDigits[kFirstOfMonth] || dates[at].target[5] != "0" || digit < 3) continue;
-      early += 1;
+      const Size digit = targets.at(row, 6) - kit::kEnd - 1;  // the month's second digit
+      if (place != kWrongDigits[kFirstOfMonth] || dates[at].target[5] != "0" || digit < 3) continue;
+      months += 1;
       const Size second = written[6][at] - kit::kEnd - 1;
-      taken += second >= 0 && second <= 2;
+      valid += second >= 0 && second <= 2;
     }
-    slips.rest_right.push_back(right / static_cast<double>(wanted.rows));
-    slips.mean += 100 * slips.rest_right.back() / static_cast<double>(std::size(kSlipDigits));
+    recovery.rest_right.push_back(right / static_cast<double>(targets.rows));
+    recovery.mean += 100 * recovery.rest_right.back() / static_cast<double>(std::size(kWrongDigits));
   }
-  slips.month = 100 * slips.rest_right[kFirstOfMonth];
-  slips.taken_for_autumn = 100 * taken / early;
-  return slips;
+  recovery.month = 100 * recovery.rest_right[kFirstOfMonth];
+  recovery.valid_months = 100 * valid / months;
+  return recovery;
 }
 
 void draw_curves(const std::vector<Trained>& all, const kit::Options& options) {
@@ -208,23 +208,25 @@ void draw_curves(const std::vector<Trained>& all, const kit::Options& options) {
   for (const Trained& trained : all) {
     const double half = trained.steps_to_half();
     fmt::print("   {:5}   {:>13}   {:9.1f}\n", trained.ratio,
-               std::isnan(half) ? "not reached" : fmt::format("{:.0f}", half), 1000 * trained.seconds_a_step);
+               std::isnan(half) ? "not reached" : fmt::format("{:.0f}", half),
+               1000 * trained.seconds_per_step);
   }
 }
 
-void draw_slips(const std::vector<Trained>& all, const std::vector<Slips>& slips,
-                const kit::Options& options) {
+void draw_recovery(const std::vector<Trained>& all, const std::vector<ErrorRecovery>& recovery,
+                   const kit::Options& options) {
   kit::Heatmap map{"Fraction of dates whose rest is right after one wrong digit", {}, {}, {}, 0, 1, true};
   map.column_axis = "the wrong digit of the year, month or day", map.row_axis = "forcing ratio in training";
   for (const char* digit : kDigitNames) map.columns.emplace_back(digit);
   for (const Trained& trained : all) map.rows.push_back(trained.curve.name);
-  for (const Slips& each : slips)
+  for (const ErrorRecovery& each : recovery)
     map.values.insert(map.values.end(), each.rest_right.begin(), each.rest_right.end());
   kit::show(map, options.out / "slips.svg");
 }
 
-Looked look(const Trained& trained, const Dates& dates, const kit::Options& options) {
-  const std::vector<Translation> written = write_alone(*trained.model, dates);
+AlignmentStatistics measure_alignments(const Trained& trained, const Dates& dates,
+                                       const kit::Options& options) {
+  const std::vector<Translation> written = decode_freely(*trained.model, dates);
   kit::Heatmap map{
       "Mean weights of digits on parts of the source", {}, {"year", "month", "day"}, {}, 0, 1, true};
   map.column_axis = "parts of the source", map.row_axis = "digits written";

@@ -110,11 +110,11 @@ void check_writing(std::uint64_t seed, kit::Report& report) {
   for (const double ratio : {1.0, 0.5, 0.0}) {
     const auto by_hand = [&] { return write(decoder, small.read(), small.right, ratio); };
     const auto by_nn = [&] { return decoder(small.right, small.read(), ratio); };
-    kit::check_by_hand(report, fmt::format("write(), ratio {}", ratio), same_coins(seed, by_hand),
-                       same_coins(seed, by_nn), small.model.parameters(), seed);
+    kit::check_by_hand(report, fmt::format("write(), ratio {}", ratio), with_same_coins(seed, by_hand),
+                       with_same_coins(seed, by_nn), small.model.parameters(), seed);
   }
   const double through_choices =
-      bias_gradient_beyond_one(small, [&] { return write(decoder, small.read(), small.right, 0); });
+      bias_gradient_error(small, [&] { return write(decoder, small.read(), small.right, 0); });
   report.at_most("gradient through the chosen tokens", through_choices, 0);
   report.answer(
       choice, 'b', through_choices == 0,
@@ -180,17 +180,17 @@ void wrong_digits(const std::vector<Trained>& all, const Dates& test, const kit:
       {"the model trained with ratio 0.5, because it has been fed wrong digits",
        "neither: both models can find the right digits in the source",
        "the model trained with ratio 1, because it has learned from right digits only"});
-  std::vector<Slips> slips;
-  for (const Trained& each : all) slips.push_back(slip(each, test));
-  draw_slips(all, slips, options);
+  std::vector<ErrorRecovery> recovery;
+  for (const Trained& each : all) recovery.push_back(measure_recovery(each, test));
+  draw_recovery(all, recovery, options);
   for (std::size_t i = 0; i < all.size(); ++i)
-    report.figure(fmt::format("ratio {}: rest right, mean over places", all[i].ratio), slips[i].mean, "%");
-  const double gain = slips[1].month - slips[0].month;
+    report.figure(fmt::format("ratio {}: rest right, mean over places", all[i].ratio), recovery[i].mean, "%");
+  const double gain = recovery[1].month - recovery[0].month;
   report.at_least("gain of ratio 0.5 over ratio 1, month's first digit", gain, 10, "points");
   report.answer(rest, 'a', gain >= 10,
                 "In training, the model with ratio 1 was fed right digits only. It has never had a reason to "
                 "doubt its input.");
-  report.figure("ratio 1, fed 1 for the 0 of 03 … 09: writes 10 … 12", slips[0].taken_for_autumn, "%");
+  report.figure("ratio 1, fed 1 for the 0 of 03 … 09: writes 10 … 12", recovery[0].valid_months, "%");
 }
 
 // At seed 1, after one wrong digit, the rest of the date is right in these shares of the dates:
@@ -215,18 +215,18 @@ void wrong_digits(const std::vector<Trained>& all, const Dates& test, const kit:
 // The training data does not say which characters are the year, and the letters of "november" do not contain
 // 11. From which characters does the decoder get the month?
 
-void where_it_looked(const Trained& trained, const Dates& test, const kit::Options& options,
-                     kit::Report& report) {
+void digits_and_letters(const Trained& trained, const Dates& test, const kit::Options& options,
+                        kit::Report& report) {
   const kit::Question letters =
       report.ask("the letters of november",
                  "The decoder writes the two digits of a month whose name is long, such as november. Which "
                  "letters of the name have most of the weight?",
                  {"all letters, with about equal weights", "a few letters", "the first letter"});
-  const Looked looked = look(trained, test, options);
-  report.at_least("weight of the month's digits on the month", looked.month_on_month, 50, "%");
-  report.at_most("largest weight on the stray characters", looked.most_on_stray, 5, "%");
-  report.at_least("three letters' part of the weight on a name", looked.on_three_letters, 75, "%");
-  report.answer(letters, 'b', looked.on_three_letters >= 75,
+  const AlignmentStatistics statistics = measure_alignments(trained, test, options);
+  report.at_least("weight of the month's digits on the month", statistics.month_on_month, 50, "%");
+  report.at_most("largest weight on the stray characters", statistics.max_on_stray, 5, "%");
+  report.at_least("three letters' part of the weight on a name", statistics.on_three_letters, 75, "%");
+  report.answer(letters, 'b', statistics.on_three_letters >= 75,
                 "A few letters are enough to tell the twelve months apart. The encoder state at each of "
                 "these letters also depends on the letters next to it.");
 }
@@ -248,7 +248,7 @@ void lesson(const kit::Options& options, kit::Report& report) {
   report.section("The effect of one wrong digit");
   wrong_digits(all, test, options, report);
   report.section("The alignment of digits and letters");
-  where_it_looked(all.front(), test, options, report);
+  digits_and_letters(all.front(), test, options, report);
 }
 }  // namespace
 

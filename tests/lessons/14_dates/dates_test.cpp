@@ -25,7 +25,7 @@ TEST_CASE("one day in every form", "[kit]") {
       "saturday,_november_21,_2026", "sat_21_november_2026", "21/11/26",          "21.11.2026",
       "the_21st_of_november_'26",    "2026,_21_nov"};
   for (Size form = 0; form < 10; ++form) {
-    const DateText text = write_date(kTitleDay, form, 0, random);
+    const DateText text = write_date(kExampleDay, form, 0, random);
     CHECK(joined(text.source) == forms[form]);
     CHECK(joined(text.target) == "2026-11-21");
     CHECK(text.parts.size() == text.source.size());
@@ -50,14 +50,14 @@ TEST_CASE("every day of a month has its ending", "[kit]") {
 
 TEST_CASE("what is before a date is no part of it, and says so", "[kit]") {
   Random random(3);
-  const DateText text = write_date(kTitleDay, 6, 12, random);
+  const DateText text = write_date(kExampleDay, 6, 12, random);
   REQUIRE(text.source.size() == 20);
   for (std::size_t i = 0; i < 12; ++i) {
     CHECK(text.parts[i] == DatePart::stray);
     CHECK(std::string("0123456789").find(text.source[i]) == std::string::npos);
   }
   CHECK(text.parts[12] == DatePart::day);
-  CHECK(text.parts[14] == DatePart::between);
+  CHECK(text.parts[14] == DatePart::separator);
   CHECK(text.parts[15] == DatePart::month);
   CHECK(text.parts[19] == DatePart::year);
 }
@@ -66,7 +66,7 @@ TEST_CASE("unseen days are one in ten, and never drawn for training", "[kit]") {
   int unseen = 0;
   for (Size day = 0; day < 10'000; ++day) unseen += is_unseen(day, 5);
   CHECK((unseen > 900 && unseen < 1100));
-  CHECK(is_unseen(kTitleDay, 5));
+  CHECK(is_unseen(kExampleDay, 5));
   std::set<std::string> train, test;
   for (const DateText& text : draw_dates(Random(5, 1), 2000, false, 5)) train.insert(joined(text.target));
   for (const DateText& text : draw_dates(Random(5, 2), 2000, true, 5)) test.insert(joined(text.target));
