@@ -12,10 +12,10 @@
 
 namespace tapestry::lesson28 {
 
-/// The model: a query and a key of 16 numbers for each customer. The score is q · k, the values are the amounts.
-struct Clerk : Module {
-  /// `deviation`: the standard deviation of all initial numbers.
-  Clerk(const Normaliser& normalise, double deviation);
+/// Attention with a learned query and key of 16 numbers for each customer. The score is q · k, the values are the amounts.
+struct ReceiptModel : Module {
+  /// `deviation` is the standard deviation of all initial parameters.
+  ReceiptModel(const Normaliser& normalise, double deviation);
   /// Returns the context (B, 1, 1), which is the predicted average, and the weights (B, 1, n).
   AttentionOutput operator()(const Receipts& receipts) const;
 
@@ -23,38 +23,38 @@ struct Clerk : Module {
   Attention attention;
 };
 
-/// Results for piles of one size: means over the piles.
-struct Measured {
-  double right = 0;    ///< right answers in %: 3 · context, rounded, is the amount paid
-  double sparse = 0;   ///< right answers with at most three non-zero weights, in %
-  double mass = 0;     ///< sum of the weights of the customer's three receipts
-  double support = 0;  ///< number of non-zero weights
-  double seen = 0;     ///< the customer's receipts with a non-zero weight, in %
+/// Test results for piles of one size, as means over the piles.
+struct Metrics {
+  double right = 0;          ///< right answers in %: 3 · context, rounded, is the amount paid
+  double sparse_right = 0;   ///< right answers with at most three non-zero weights, in %
+  double mass = 0;           ///< sum of the weights of the customer's three receipts
+  double support = 0;        ///< number of non-zero weights
+  double own_supported = 0;  ///< the customer's receipts with a non-zero weight, in %
 };
-Measured measure(const Clerk& clerk, Size keys, const kit::Options& options);
+Metrics measure(const ReceiptModel& model, Size keys, const kit::Options& options);
 
 /// Number of receipts in a pile: in training, and in the tests.
 inline constexpr Size kTrained = 64;
 inline constexpr Size kTested[] = {kTrained, 256, 1024, 4096};
 
-struct Run {
+struct TrainingRun {
   std::string name;
-  Measured first;            ///< before training, with 64 receipts
-  std::vector<Measured> at;  ///< after training; at[i] with kTested[i] receipts
-  kit::Series support;       ///< number of non-zero weights at each training step
+  Metrics before;           ///< before training, with 64 receipts
+  std::vector<Metrics> at;  ///< after training; at[i] with kTested[i] receipts
+  kit::Series support;      ///< number of non-zero weights, at every second step up to 200
 };
 
-/// The training runs: softmax, entmax, sparsemax, and softmax with six times the steps.
-enum Which { kSoftmax, kEntmax, kSparsemax, kLonger };
-/// Trains all four from initial numbers with this deviation. Prints a table, draws mass.svg (with the
+/// Indices of the training runs; kLonger is softmax with six times the steps.
+enum RunIndex { kSoftmax, kEntmax, kSparsemax, kLonger };
+/// Trains all four from initial parameters with this deviation. Prints a table, draws mass.svg (with the
 /// predicted mass of softmax), and compares the results with the targets.
-std::vector<Run> train_each(double deviation, const kit::Options& options, kit::Report& report);
+std::vector<TrainingRun> train_each(double deviation, const kit::Options& options, kit::Report& report);
 
 /// Trains sparsemax from three larger deviations, of which the last is 1, and softmax from 1. Prints a table
 /// whose first row is from `small`, the result of train_each(). Compares with the target and draws
 /// support.svg.
-std::vector<Run> start_larger(const std::vector<Run>& small, const kit::Options& options,
-                              kit::Report& report);
+std::vector<TrainingRun> train_from_larger(const std::vector<TrainingRun>& small, const kit::Options& options,
+                                           kit::Report& report);
 
 /// Predicts the mass that softmax gives to the customer's own among `keys` receipts, from the mass among 64:
 /// the odds of the other receipts grow in proportion to their number.

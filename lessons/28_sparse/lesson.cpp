@@ -192,7 +192,7 @@ void one_rule(std::uint64_t seed, kit::Report& report) {
 // For sparsemax and entmax, the gap does not depend on n. For softmax it does. We call the sum of the weights
 // of your receipts their *mass*. The n − 3 others have the mass (n − 3) e^−c / 3 times yours. With a fixed gap,
 // these *odds* grow in proportion to the number of the others. To keep them small, the gap must grow with ln n.
-std::vector<Run> receipts(double deviation, const kit::Options& options, kit::Report& report) {
+std::vector<TrainingRun> receipts(double deviation, const kit::Options& options, kit::Report& report) {
   const auto is_zero = [](double c) {
     return entmax_weights(tensor({{c, c, c, 0}}, f64), 1.5).at({0, 3}) == 0;
   };
@@ -202,7 +202,7 @@ std::vector<Run> receipts(double deviation, const kit::Options& options, kit::Re
       "Softmax is trained on piles of 64 receipts, where your receipts have a mass of about 0.98. "
       "What is their mass in a pile of 1,024?",
       {"about 0.98, because the model has learned who you are", "about 0.95", "between 0.6 and 0.8"});
-  const std::vector<Run> runs = train_each(deviation, options, report);
+  const std::vector<TrainingRun> runs = train_each(deviation, options, report);
   const double mass = runs[kSoftmax].at[2].mass;
   report.answer(thousand, 'c', mass > 0.6 && mass < 0.8,
                 "Each of the other receipts keeps its small weight, and now there are 1,021 of them "
@@ -235,15 +235,16 @@ std::vector<Run> receipts(double deviation, const kit::Options& options, kit::Re
 // 1/64, so all keys are in the support. Embeddings usually start with a standard deviation of 1. What happens with
 // that?
 
-void beginnings(const std::vector<Run>& small, const kit::Options& options, kit::Report& report) {
+void initial_scores(const std::vector<TrainingRun>& small, const kit::Options& options, kit::Report& report) {
   const kit::Question large =
       report.ask("deviation 1",
                  "Now the queries and keys start with a standard deviation of 1. How many of sparsemax's "
                  "answers are right after training?",
                  {"nearly all", "as many as softmax's answers after the same start",
                   "fewer than softmax's answers after the same start"});
-  const std::vector<Run> runs = start_larger(small, options, report);
-  report.answer(large, 'c', runs[2].at[0].right < runs[3].at[0].right - 5 && runs[2].first.seen < 40,
+  const std::vector<TrainingRun> runs = train_from_larger(small, options, report);
+  report.answer(large, 'c',
+                runs[2].at[0].right < runs[3].at[0].right - 5 && runs[2].before.own_supported < 40,
                 "Before training, about five of the 64 receipts are in the support, and most of them are not "
                 "yours. With softmax, every receipt has some weight and so gets a gradient.");
 }
@@ -271,9 +272,9 @@ void lesson(double deviation, const kit::Options& options, kit::Report& report) 
   report.section("One gradient rule for all of them");
   one_rule(options.seed, report);
   report.section("Your receipts in a pile");
-  const std::vector<Run> runs = receipts(deviation, options, report);
+  const std::vector<TrainingRun> runs = receipts(deviation, options, report);
   report.section("The size of the initial scores");
-  beginnings(runs, options, report);
+  initial_scores(runs, options, report);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace tapestry::lesson28 {
 Receipts draw_receipts(kit::Random random, Size batch, Size keys) {
   if (keys < kYours)
     fail("[draw_receipts] keys must be at least {1}, the receipts of one customer, got {0}", keys, kYours);
-  std::vector<std::int64_t> asking, names;
+  std::vector<std::int64_t> asking, customers;
   std::vector<double> amounts, average;
   std::vector<bool> yours;
   std::vector<Size> places(static_cast<std::size_t>(keys));
@@ -28,7 +28,7 @@ Receipts draw_receipts(kit::Random random, Size batch, Size keys) {
     }
     double total = 0;
     for (const bool is_own : own) {
-      names.push_back(is_own ? customer : (customer + random.between(1, kCustomers - 1)) % kCustomers);
+      customers.push_back(is_own ? customer : (customer + random.between(1, kCustomers - 1)) % kCustomers);
       amounts.push_back(static_cast<double>(random.below(kAmounts)));
       yours.push_back(is_own);
       total += is_own ? amounts.back() : 0;
@@ -36,7 +36,7 @@ Receipts draw_receipts(kit::Random random, Size batch, Size keys) {
     average.push_back(total / kYours);
   }
   return {
-      Indices(asking, {batch, 1}), Indices(names, {batch, keys}), tensor(amounts, {batch, keys, 1}),
+      Indices(asking, {batch, 1}), Indices(customers, {batch, keys}), tensor(amounts, {batch, keys, 1}),
       Mask::from(batch, keys, [&](Size i, Size j) { return yours[static_cast<std::size_t>(i * keys + j)]; }),
       tensor(average, {batch, 1, 1})};
 }

@@ -12,11 +12,11 @@ inline constexpr Size kCustomers = 16, kYours = 3, kAmounts = 10;
 
 /// One pile for each row of the batch.
 struct Receipts {
-  Indices asking;  ///< (B, 1): the customer who asks
-  Indices names;   ///< (B, n): the customer of each receipt
-  Tensor amounts;  ///< (B, n, 1): whole numbers, 0 … 9
-  Mask yours;      ///< (B, n): true for the three receipts of the customer who asks
-  Tensor average;  ///< (B, 1, 1): the average of their amounts
+  Indices asking;     ///< (B, 1): the customer who asks
+  Indices customers;  ///< (B, n): the customer of each receipt
+  Tensor amounts;     ///< (B, n, 1): whole numbers, 0 … 9
+  Mask yours;         ///< (B, n): true for the three receipts of the customer who asks
+  Tensor average;     ///< (B, 1, 1): the average of their amounts
 };
 
 /// Each row has three receipts of the customer who asks, at random places. Every other receipt belongs to one

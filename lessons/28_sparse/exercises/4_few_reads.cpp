@@ -32,7 +32,7 @@ constexpr double kLearningRate = 0.02;
 constexpr double kDeviation = 0.05;  // nearly equal weights: at first every receipt gets a gradient
 //]
 
-struct Clerk : Module {
+struct ReceiptModel : Module {
   /// Returns the predicted average (B, 1, 1) and the weights (B, 1, n).
   AttentionOutput operator()(const Indices& asking, const Indices& names, const Tensor& amounts) const {
     return attention(query(asking), key(names), amounts);
@@ -121,17 +121,17 @@ Piles draw(kit::Random& random, Size piles, Size receipts) {
 }  // namespace
 
 void judge(Judge& judge) {
-  Clerk clerk;
-  clerk.initialise(judge.random().next());
-  const auto weights = static_cast<double>(kit::weights_of(clerk));
+  ReceiptModel model;
+  model.initialise(judge.random().next());
+  const auto weights = static_cast<double>(kit::weights_of(model));
   judge.claim("stays within the budget of parameters", [&] { judge.between(weights, 1, 320, "parameters"); });
-  grader::train(clerk.parameters(), kLearningRate, 600, [&] {
+  grader::train(model.parameters(), kLearningRate, 600, [&] {
     const Piles piles = draw(judge.random(), 32, 64);
-    const Tensor off = clerk(piles.asking, piles.names, piles.amounts).context - piles.average;
+    const Tensor off = model(piles.asking, piles.names, piles.amounts).context - piles.average;
     return mean(off * off);
   });
   const Piles test = draw(judge.random(), 200, 1024);
-  const AttentionOutput read = clerk(test.asking, test.names, test.amounts);
+  const AttentionOutput read = model(test.asking, test.names, test.amounts);
   double reads = 0, right = 0;
   for (const double weight : read.weights.to_vector()) reads += weight > 0 ? 1.0 / 200 : 0;
   for (const double off : abs(read.context - test.average).to_vector()) right += kYours * off < 0.5 ? 0.5 : 0;

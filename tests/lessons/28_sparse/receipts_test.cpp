@@ -13,7 +13,7 @@ TEST_CASE("three receipts of a pile are of the one who asks, anywhere, and the a
   const Receipts piles = draw_receipts(kit::Random(1, 2), kPiles, kKeys);
   CHECK(piles.amounts.shape() == Dims{kPiles, kKeys, 1});
   CHECK(piles.average.shape() == Dims{kPiles, 1, 1});
-  const auto asking = piles.asking.to_vector(), names = piles.names.to_vector();
+  const auto asking = piles.asking.to_vector(), names = piles.customers.to_vector();
   const auto amounts = piles.amounts.to_vector(), average = piles.average.to_vector();
   const auto yours = piles.yours.to_vector();
   std::set<std::int64_t> customers(asking.begin(), asking.end()), others;
