@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lessons/27_hard/glances.hpp"
+#include "lessons/27_hard/hard_attention.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "nn/attention/hard.hpp"
@@ -50,9 +50,9 @@ Tensor estimates(const SingleQuestion& question, const Tensor& logits, const Est
 
 }  // namespace
 
-Moments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline) {
+EstimateMoments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline) {
   const std::vector<double> p = {0.25, 0.75};
-  Moments found{};
+  EstimateMoments found{};
   for (const std::int64_t a : {0, 1}) {
     const auto cell = static_cast<std::size_t>(a);
     const Tensor scores = variable(log(tensor(p, {1, 2}, f64)));
@@ -100,13 +100,13 @@ void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft,
 
 SingleQuestion single_question(std::uint64_t seed) {
   kit::Random random(seed, 5'000'000);  // a separate stream
-  const std::int64_t meant = random.below(kCells), answer = random.below(kSymbols);
+  const std::int64_t target_cell = random.below(kCells), answer = random.below(kSymbols);
   std::vector<double> scores;
   std::vector<std::int64_t> symbols;
   for (Size cell = 0; cell < kCells; ++cell) {
     scores.push_back(0.5 * random.normal());
     const std::int64_t other = (answer + 1 + random.below(kSymbols - 1)) % kSymbols;
-    symbols.push_back(cell == meant ? answer : other);
+    symbols.push_back(cell == target_cell ? answer : other);
   }
   SingleQuestion question;
   question.scores = tensor(scores, {kCells}, f64);
@@ -119,7 +119,7 @@ SingleQuestion single_question(std::uint64_t seed) {
   return question;
 }
 
-AllQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed) {
+EstimatorQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed) {
   const double size = sum(question.gradient * question.gradient).item();
   const auto quality = [&](const char* name, const Estimator& estimator) {
     const Tensor all = estimates(question, question.logits, estimator, draws, seed),
@@ -152,7 +152,7 @@ double exact_variance(const SingleQuestion& question, double offset) {
   return squares / size - 1;
 }
 
-ReadsOthers reads_other_cells(const SingleQuestion& question, std::uint64_t seed) {
+DependsOnOthers depends_on_other_cells(const SingleQuestion& question, std::uint64_t seed) {
   set_random(seed);
   const Tensor drawn =
       choose(expand(question.scores, {1, kCells})).weights;  // every estimate with this seed draws this cell

@@ -15,13 +15,13 @@ namespace tapestry::lesson27 {
 using ByDraw =
     std::function<Tensor(const Tensor& scores, const Indices& drawn, const Tensor& losses, double b)>;
 
-struct Moments {
+struct EstimateMoments {
   double drawn[2];  ///< the estimate after each draw
   double mean, variance;
 };
 /// Returns the mean and the variance of the estimate for the first of two cells with the probabilities ¼ and ¾, over
 /// both draws.
-Moments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline);
+EstimateMoments of_two_cells(const ByDraw& estimate, const std::vector<double>& losses, double baseline);
 
 /// Maps scores (B, n), noise (B, n) and a temperature to weights (B, n).
 using ByNoise = std::function<Tensor(const Tensor& scores, const Tensor& noise, double tau)>;
@@ -33,33 +33,33 @@ void check_all(kit::Report& report, const ByDraw& estimate, const ByNoise& soft,
 
 /// One question to a reader that knows the symbols, but not yet which cell to read. All tensors are f64.
 struct SingleQuestion {
-  Tensor scores;   ///< (cells): normal with standard deviation ½
-  Tensor logits;   ///< (cells, symbols): the answer for each cell: 4 at the symbol in the cell, 0 elsewhere
-  Indices answer;  ///< (1): a symbol that is in only one cell
-  Tensor losses;   ///< (cells): the loss of the answer if this cell is read
-  double expected;
+  Tensor scores;    ///< (cells): normal with standard deviation ½
+  Tensor logits;    ///< (cells, symbols): the answer for each cell: 4 at the symbol in the cell, 0 elsewhere
+  Indices answer;   ///< (1): a symbol that is in only one cell
+  Tensor losses;    ///< (cells): the loss of the answer if this cell is read
+  double expected;  ///< J, the expected loss
   Tensor gradient;  ///< (cells): of the expected loss with respect to the scores, p_k (L_k − J)
 };
 SingleQuestion single_question(std::uint64_t seed);
 
 struct Quality {
   std::string name;
-  double variance = 0;  ///< sum of the variances over k, divided by the squared norm of the gradient
-  double off = 0;       ///< |mean − gradient| ÷ |gradient|, in %
-  double errors = 0;    ///< the largest of |mean_k − gradient_k| in standard errors of that mean
+  double variance = 0;         ///< sum of the variances over k, divided by the squared norm of the gradient
+  double relative_error = 0;   ///< |mean − gradient| ÷ |gradient|, in %
+  double standard_errors = 0;  ///< the largest of |mean_k − gradient_k| in standard errors of that mean
 };
-/// The measurements of all estimates, each with the same number of draws, using nn/'s functions.
-struct AllQualities {
-  Quality no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;  // τ = 0.1 and 1
+/// Measurements of the estimates of nn/'s functions, each with the same number of draws. Cold is τ = 0.1, warm is τ = 1.
+struct EstimatorQualities {
+  Quality no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;
 };
-AllQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed);
-/// Returns the exact variance of L_a (δ_ak − p_k), with `offset` added to every loss.
+EstimatorQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed);
+/// Returns the exact variance of REINFORCE's estimate L_a (δ_ak − p_k) as in Quality, with `offset` added to every loss.
 double exact_variance(const SingleQuestion& question, double offset);
 
-/// True for a method whose estimate changes when the symbols in the cells that were not drawn change.
-struct ReadsOthers {
+/// Methods whose estimate changes when the symbols in the cells that were not drawn change.
+struct DependsOnOthers {
   bool reinforce, straight_through;
 };
-ReadsOthers reads_other_cells(const SingleQuestion& question, std::uint64_t seed);
+DependsOnOthers depends_on_other_cells(const SingleQuestion& question, std::uint64_t seed);
 
 }  // namespace tapestry::lesson27

@@ -6,17 +6,18 @@
 #include <array>
 #include <string>
 
-#include "lessons/27_hard/glances.hpp"
+#include "lessons/27_hard/hard_attention.hpp"
 #include "lessons/kit/picture/heatmap_grid.hpp"
 
 namespace tapestry::lesson27 {
 
-void show(const AllQualities& all, const kit::Options& options) {
+void show(const EstimatorQualities& all, const kit::Options& options) {
   kit::Bars bars{"Variance of six estimates of one gradient", "variance ÷ gradient²", {}, {}};
   fmt::print("  {:<26} {:>10} {:>17} {:>20}\n", "", "variance", "error of the mean", "in standard errors");
   for (const Quality* one : {&all.no_baseline, &all.baseline, &all.straight_cold, &all.straight_warm,
                              &all.soft_cold, &all.soft_warm}) {
-    fmt::print("  {:<26} {:>10.1f} {:>15.1f} % {:>20.1f}\n", one->name, one->variance, one->off, one->errors);
+    fmt::print("  {:<26} {:>10.1f} {:>15.1f} % {:>20.1f}\n", one->name, one->variance, one->relative_error,
+               one->standard_errors);
     bars.bars.push_back({one->name, one->variance});
   }
   kit::show(bars, options.out / "variance.svg");
@@ -25,10 +26,10 @@ void show(const AllQualities& all, const kit::Options& options) {
 namespace {
 
 /// Draws how the probabilities of the cells of one table change during training: a row for each moment.
-kit::Heatmap glimpses_of(const TrainingPlan& plan, const Trained& trained, const kit::Options& options) {
-  kit::Heatmap map{plan.name};
-  const Size meant = glimpsed_cell(options.seed);
-  for (Size cell = 0; cell < kCells; ++cell) map.columns.push_back(cell == meant ? "◆" : "·");
+kit::Heatmap glimpses_of(const TrainingConfig& config, const Trained& trained, const kit::Options& options) {
+  kit::Heatmap map{config.name};
+  const Size target_cell = glimpsed_cell(options.seed);
+  for (Size cell = 0; cell < kCells; ++cell) map.columns.push_back(cell == target_cell ? "◆" : "·");
   for (const Size step : glimpse_steps(options.steps)) map.rows.push_back(std::to_string(step));
   for (const Tensor& chances : trained.glimpses)
     for (const double chance : chances.to_vector()) map.values.push_back(chance);
@@ -39,12 +40,12 @@ kit::Heatmap glimpses_of(const TrainingPlan& plan, const Trained& trained, const
 }  // namespace
 
 MethodResults train_five(double temperature, const kit::Options& options) {
-  const std::array plans = {TrainingPlan{"a cell at random", Method::at_random},
-                            TrainingPlan{"REINFORCE, no baseline", Method::no_baseline},
-                            TrainingPlan{"REINFORCE, baseline", Method::baseline},
-                            TrainingPlan{"Gumbel-softmax, soft", Method::soft, 0, temperature},
-                            TrainingPlan{"straight-through", Method::straight_through, 0, temperature}};
-  std::array<double, plans.size()> right{};
+  const std::array configs = {TrainingConfig{"a cell at random", Method::at_random},
+                              TrainingConfig{"REINFORCE, no baseline", Method::no_baseline},
+                              TrainingConfig{"REINFORCE, baseline", Method::baseline},
+                              TrainingConfig{"Gumbel-softmax, soft", Method::soft, 0, temperature},
+                              TrainingConfig{"straight-through", Method::straight_through, 0, temperature}};
+  std::array<double, configs.size()> right{};
   kit::HeatmapGrid grid{
       fmt::format(
           "Probability of each cell of one table during training (rows: steps); cell {} is the right one",
@@ -52,21 +53,22 @@ MethodResults train_five(double temperature, const kit::Options& options) {
       {},
       2};
   fmt::print("  {:<24} right answers\n", "");
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    const Trained trained = train(plans[i], options);
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const Trained trained = train(configs[i], options);
     right[i] = trained.right;
-    fmt::print("  {:<24} {:>11.1f} %\n", plans[i].name, right[i]);
-    if (plans[i].method != Method::at_random) grid.maps.push_back(glimpses_of(plans[i], trained, options));
+    fmt::print("  {:<24} {:>11.1f} %\n", configs[i].name, right[i]);
+    if (configs[i].method != Method::at_random)
+      grid.maps.push_back(glimpses_of(configs[i], trained, options));
   }
   kit::show(grid, options.out / "glimpses.svg");
   return {right[0], right[1], right[2], right[3], right[4]};
 }
 
-Raised raise_losses(const SingleQuestion& question, const MethodResults& five, double largest_added,
-                    const kit::Options& options) {
+AddedLossAccuracy train_with_added_losses(const SingleQuestion& question, const MethodResults& five,
+                                          double largest_added, const kit::Options& options) {
   kit::Series without{"no baseline", {}, {}}, with{"baseline", {}, {}, kit::Mark::points};
   const double with_baseline = exact_variance(question, -question.expected);
-  Raised right{five.no_baseline, five.baseline};
+  AddedLossAccuracy right{five.no_baseline, five.baseline};
   fmt::print("  {:>16} {:>10} {:>14} {:>12}\n", "added to losses", "variance", "no baseline", "baseline");
   for (const double share : {0.0, 1.0 / 30, 0.1, 1.0 / 3, 1.0}) {
     const double added = share * largest_added, variance = exact_variance(question, added);

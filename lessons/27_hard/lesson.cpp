@@ -89,8 +89,8 @@ void estimate_by_hand(kit::Report& report) {
       "Now let L = (11, 13), without a baseline. How do the mean and the variance of the estimate for s₁ change?",
       {"the mean grows, the variance stays the same", "the mean stays the same, the variance grows",
        "both stay the same"});
-  const Moments raw = of_two_cells(reinforce, {1, 3}, 0);
-  const Moments with_baseline = of_two_cells(reinforce, {1, 3}, 2.5);
+  const EstimateMoments raw = of_two_cells(reinforce, {1, 3}, 0);
+  const EstimateMoments with_baseline = of_two_cells(reinforce, {1, 3}, 2.5);
   kit::check_worked_example(report, "single estimates",
                             {{raw.drawn[0], 0.75},
                              {raw.drawn[1], -0.75},
@@ -101,7 +101,7 @@ void estimate_by_hand(kit::Report& report) {
                              {raw.variance, 0.422},
                              {with_baseline.mean, -0.375},
                              {with_baseline.variance, 0.188}});
-  const Moments raised = of_two_cells(reinforce, {11, 13}, 0);
+  const EstimateMoments raised = of_two_cells(reinforce, {11, 13}, 0);
   report.figure("mean of the estimate with L = (11, 13)", raised.mean);
   report.figure("variance of the estimate with L = (11, 13)", raised.variance);
   report.answer(
@@ -176,19 +176,19 @@ void compare_estimators(const SingleQuestion& question, const kit::Options& opti
       "one cell opened",
       "Which of the methods need only the value of the opened cell, in both the forward and the backward pass?",
       {"REINFORCE and straight-through", "REINFORCE alone", "all of them"});
-  const AllQualities all = measure(question, options.smoke ? 1000 : 100'000, options.seed);
+  const EstimatorQualities all = measure(question, options.smoke ? 1000 : 100'000, options.seed);
   show(all, options);
   const Quality &plain = all.no_baseline, &baseline = all.baseline, &cold = all.soft_cold,
                 &warm = all.soft_warm;
-  report.at_most("REINFORCE: error of the mean, in standard errors", std::max(plain.errors, baseline.errors),
-                 5);
-  report.at_least("Gumbel-softmax, τ = 1: error of the mean, in standard errors", warm.errors, 10);
+  report.at_most("REINFORCE: error of the mean, in standard errors",
+                 std::max(plain.standard_errors, baseline.standard_errors), 5);
+  report.at_least("Gumbel-softmax, τ = 1: error of the mean, in standard errors", warm.standard_errors, 10);
   report.at_least("variance without a baseline ÷ with one", plain.variance / baseline.variance, 5);
   report.answer(
-      colder, 'b', cold.errors < warm.errors && cold.variance > 5 * warm.variance,
+      colder, 'b', cold.standard_errors < warm.standard_errors && cold.variance > 5 * warm.variance,
       "With a smaller τ, the weights are closer to one-hot, so the bias is smaller. But where two noisy scores "
       "are nearly equal, the weights change more steeply, so the variance is larger.");
-  const ReadsOthers reads = reads_other_cells(question, options.seed);
+  const DependsOnOthers reads = depends_on_other_cells(question, options.seed);
   report.answer(
       opened, 'b', !reads.reinforce && reads.straight_through,
       "Straight-through reads one cell in the forward pass. But in the backward pass it uses the gradient of "
@@ -271,7 +271,7 @@ void add_to_losses(double largest_added, const SingleQuestion& question, const M
             largest_added),
         {"the same number, because the mean gradient is the same", "fewer than half of all answers",
          "the same number, but after more steps"});
-  const Raised right = raise_losses(question, five, largest_added, options);
+  const AddedLossAccuracy right = train_with_added_losses(question, five, largest_added, options);
   report.at_least("with a baseline: right answers", right.baseline, 95, "%");
   if (noisy)
     report.answer(

@@ -1,6 +1,5 @@
-// The task of lesson 27, sixteen covered cells of which one may be read, its model, and five training
-// methods.
-#include "lessons/27_hard/glances.hpp"
+// The task of lesson 27, sixteen cells of which one may be read, its model, and five training methods.
+#include "lessons/27_hard/hard_attention.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -43,24 +42,24 @@ Tensor rotation(std::uint64_t seed) {
 bool is_gumbel(Method method) { return method == Method::soft || method == Method::straight_through; }
 
 /// Returns the loss of a batch, which the progress shows, with the gradient of the training method.
-class Step {
+class MethodLoss {
  public:
-  explicit Step(const TrainingPlan& plan)
-      : plan_(plan),
-        gumbel_(gumbel_softmax(plan.temperature, plan.method == Method::soft
-                                                     ? GumbelKind::soft
-                                                     : GumbelKind::straight_through)) {}
+  explicit MethodLoss(const TrainingConfig& config)
+      : config_(config),
+        gumbel_(gumbel_softmax(config.temperature, config.method == Method::soft
+                                                       ? GumbelKind::soft
+                                                       : GumbelKind::straight_through)) {}
 
-  Tensor operator()(const Reader& reader, const Table& table) {
-    const Tensor scores = reader.scores(table);
+  Tensor operator()(const Reader& reader, const Questions& questions) {
+    const Tensor scores = reader.scores(questions);
     const auto losses_of = [&](const Tensor& weights) {
-      return cross_entropy(reader.answers(table, weights), table.answer, {.reduce = Reduce::none}) +
-             plan_.added;
+      return cross_entropy(reader.answers(questions, weights), questions.answer, {.reduce = Reduce::none}) +
+             config_.added;
     };
-    if (is_gumbel(plan_.method)) return mean(losses_of(gumbel_(scores, {})));
-    const Choice choice = choose(plan_.method == Method::at_random ? zeros(scores.shape()) : scores);
+    if (is_gumbel(config_.method)) return mean(losses_of(gumbel_(scores, {})));
+    const Choice choice = choose(config_.method == Method::at_random ? zeros(scores.shape()) : scores);
     const Tensor losses = losses_of(choice.weights);
-    const double b = plan_.method == Method::baseline ? baseline_.value() : 0;
+    const double b = config_.method == Method::baseline ? baseline_.value() : 0;
     const Tensor surrogate = mean(score_function_loss(losses, choice.log_probability, b));
     baseline_.add(losses);
     return surrogate +
@@ -68,13 +67,14 @@ class Step {
   }
 
  private:
-  const TrainingPlan& plan_;
+  const TrainingConfig& config_;
   Normaliser gumbel_;
   MovingBaseline baseline_{0.9};
 };
 
 double percent_right(const Reader& reader, Method method, const kit::Options& options) {
-  const Table test = lay_table(options.smoke ? 200 : 5000, options.seed, kit::Random(options.seed, kTest));
+  const Questions test =
+      draw_questions(options.smoke ? 200 : 5000, options.seed, kit::Random(options.seed, kTest));
   set_random(options.seed, kAtRandom);
   const Tensor scores = reader.scores(test);
   const Tensor read =
@@ -82,32 +82,35 @@ double percent_right(const Reader& reader, Method method, const kit::Options& op
   return kit::percent_equal(argmax(reader.answers(test, read)), test.answer);
 }
 
-Table glimpsed_table(std::uint64_t seed) { return lay_table(1, seed, kit::Random(seed, kGlimpsed)); }
+Questions glimpsed_question(std::uint64_t seed) {
+  return draw_questions(1, seed, kit::Random(seed, kGlimpsed));
+}
 
 }  // namespace
 
-Table lay_table(Size batch, std::uint64_t seed, kit::Random random) {
-  const Tensor arrows = random_normal({batch, kCells, kWidth}, random.next());
-  const Tensor covers = arrows * std::sqrt(double{kWidth}) / sqrt(sum(arrows * arrows, {-1}, Keep::yes));
-  std::vector<std::int64_t> symbols, meant, place, answer;
+Questions draw_questions(Size batch, std::uint64_t seed, kit::Random random) {
+  const Tensor directions = random_normal({batch, kCells, kWidth}, random.next());
+  const Tensor keys =
+      directions * std::sqrt(double{kWidth}) / sqrt(sum(directions * directions, {-1}, Keep::yes));
+  std::vector<std::int64_t> symbols, target_cell, place, answer;
   for (Size i = 0; i < batch * kCells; ++i) symbols.push_back(random.below(kSymbols));
   for (Size row = 0; row < batch; ++row) {
-    meant.push_back(random.below(kCells));
-    place.push_back(row * kCells + meant.back());
+    target_cell.push_back(random.below(kCells));
+    place.push_back(row * kCells + target_cell.back());
     answer.push_back(symbols[static_cast<std::size_t>(place.back())]);
   }
-  const Tensor k = embedding(reshape(covers, {batch * kCells, kWidth}), Indices(place, {batch}));
-  return {unsqueeze(matmul(k, transpose(rotation(seed))), 1), covers,  // rows: (R k)ᵀ = kᵀ Rᵀ
-          one_hot(Indices(symbols, {batch, kCells}), kSymbols), Indices(meant, {batch}),
+  const Tensor k = embedding(reshape(keys, {batch * kCells, kWidth}), Indices(place, {batch}));
+  return {unsqueeze(matmul(k, transpose(rotation(seed))), 1), keys,  // rows: (R k)ᵀ = kᵀ Rᵀ
+          one_hot(Indices(symbols, {batch, kCells}), kSymbols), Indices(target_cell, {batch}),
           Indices(answer, {batch})};
 }
 
-Tensor Reader::scores(const Table& table) const {
-  return squeeze(matmul(w_q(table.query), transpose(w_k(table.covers))), 1) / std::sqrt(double{kWidth});
+Tensor Reader::scores(const Questions& questions) const {
+  return squeeze(matmul(w_q(questions.query), transpose(w_k(questions.keys))), 1) / std::sqrt(double{kWidth});
 }
 
-Tensor Reader::answers(const Table& table, const Tensor& weights) const {
-  return says(squeeze(matmul(unsqueeze(weights, 1), table.symbols), 1));
+Tensor Reader::answers(const Questions& questions, const Tensor& weights) const {
+  return output(squeeze(matmul(unsqueeze(weights, 1), questions.symbols), 1));
 }
 
 std::vector<Size> glimpse_steps(Size steps) {
@@ -117,33 +120,33 @@ std::vector<Size> glimpse_steps(Size steps) {
   return at;
 }
 
-Size glimpsed_cell(std::uint64_t seed) { return glimpsed_table(seed).meant.to_vector().front(); }
+Size glimpsed_cell(std::uint64_t seed) { return glimpsed_question(seed).target_cell.to_vector().front(); }
 
-Trained train(const TrainingPlan& plan, const kit::Options& options) {
+Trained train(const TrainingConfig& config, const kit::Options& options) {
   constexpr Size kBatch = 64;
   Reader reader;
   reader.initialise(options.seed);
-  if (plan.method == Method::at_random)
+  if (config.method == Method::at_random)
     for (const char* unused : {"w_q", "w_k"}) reader.freeze(unused);
   Trained trained;
-  const Table glimpsed = glimpsed_table(options.seed);
+  const Questions glimpsed = glimpsed_question(options.seed);
   const std::vector<Size> moments = glimpse_steps(options.steps);
   const auto look = [&](Size step) {
     if (std::binary_search(moments.begin(), moments.end(), step))
       trained.glimpses.push_back(reshape(softmax(reader.scores(glimpsed), -1), {kCells}).detach());
   };
   look(0);
-  Step loss(plan);
+  MethodLoss loss(config);
   kit::train(reader,
-             {.name = plan.name,
+             {.name = config.name,
               .steps = options.steps,
               .rate = 1e-2,
               .batch = kBatch,
               .unit = "tables",
               .seed = options.seed,
               .after_step = look},
-             [&](kit::Random random) { return loss(reader, lay_table(kBatch, options.seed, random)); });
-  trained.right = percent_right(reader, plan.method, options);
+             [&](kit::Random random) { return loss(reader, draw_questions(kBatch, options.seed, random)); });
+  trained.right = percent_right(reader, config.method, options);
   return trained;
 }
 
