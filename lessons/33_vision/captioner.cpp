@@ -10,39 +10,39 @@ namespace {
 
 Tensor equal_weights(const Tensor& scores, const Mask& mask) { return softmax_weights(0 * scores, mask); }
 
-DecoderOptions decoder_options(Attends attends, Widths widths) {
+DecoderOptions decoder_options(CaptionerParts parts, Widths widths) {
   DecoderOptions options{.vocabulary = static_cast<Size>(vocabulary().size()),
                          .embedding = 16,
                          .hidden = widths.hidden,
                          .attention = widths.hidden,
                          .readout = widths.hidden};
-  if (!attends.places) options.attend.normalise = equal_weights;
+  if (!parts.places) options.attend.normalise = equal_weights;
   return options;
 }
 
 }  // namespace
 
-Captioner::Captioner(Attends attends_in, Widths widths)
+Captioner::Captioner(CaptionerParts parts_in, Widths widths)
     : patch{{*this, "patch"}, kNumbers, widths.features, Bias::yes, kaiming},
       places{*this, "places", {kPlaces, widths.features}, normal(0.5)},
       channels{{*this, "channels"}, widths.features, widths.gate},
       decoder{{*this, "decoder"},
               EncodedWidths{widths.features, widths.features},
-              decoder_options(attends_in, widths)},
-      attends(attends_in) {
-  if (!attends.channels) channels.freeze();  // unused parameters
+              decoder_options(parts_in, widths)},
+      parts(parts_in) {
+  if (!parts.channels) channels.freeze();  // unused parameters
 }
 
 Encoded Captioner::read(const Tensor& pictures) const {
   const Size batch = pictures.size(0);
   const Tensor x = relu(patch(reshape(patches(pictures, kPatch), {batch, kPlaces, kNumbers})));
-  const Tensor states = (attends.channels ? channels(x) : x) + places;
+  const Tensor states = (parts.channels ? channels(x) : x) + places;
   const Tensor first =
-      attends.mean ? mean(states, {1}) : zeros({batch, patch.weight.size(0)}, pictures.dtype());
+      parts.mean ? mean(states, {1}) : zeros({batch, patch.weight.size(0)}, pictures.dtype());
   return {states, {RecurrentState(first)}, {}};
 }
 
-Tensor Captioner::look(const Tensor& pictures, const Tensor& s) const {
+Tensor Captioner::attend(const Tensor& pictures, const Tensor& s) const {
   return squeeze(decoder.attention(unsqueeze(s, 1), decoder.prepare(read(pictures))).context, 1);
 }
 
@@ -73,7 +73,7 @@ const AdditiveScore& Captioner::score() const {
   return dynamic_cast<const AdditiveScore&>(decoder.attention.score());
 }
 
-std::vector<Tensor> Captioner::looking() const {
+std::vector<Tensor> Captioner::attention_parameters() const {
   std::vector<Tensor> all = decoder.attention.parameters();
   for (const Tensor& weight : patch.parameters()) all.push_back(weight);
   for (const Tensor& weight : channels.parameters()) all.push_back(weight);

@@ -10,8 +10,8 @@
 
 namespace tapestry::lesson33 {
 
-/// The kinds of attention that a captioner has.
-struct Attends {
+/// The parts that a captioner has.
+struct CaptionerParts {
   bool places = true;    ///< each word attends to places; else all places have equal weights
   bool channels = true;  ///< a gate scales the channels; else they stay as they are
   bool mean = false;     ///< the initial state is computed from the mean of all places; else from zeros
@@ -22,7 +22,7 @@ struct Widths {
 };
 
 struct Captioner : Module {
-  explicit Captioner(Attends attends, Widths widths = {});
+  explicit Captioner(CaptionerParts parts, Widths widths = {});
 
   /// Pictures (B, side, side, 3) → the features of the places, (B, places, features). By default the
   /// decoder's initial state is computed from zeros, so the decoder knows only those parts of a picture that
@@ -31,7 +31,7 @@ struct Captioner : Module {
   /// Returns the logits (B, longest, words) for the words that follow batch.words.
   Tensor operator()(const Batch& batch) const { return decoder(batch.words, read(batch.pictures)); }
   /// Returns the context of a decoder in state s (B, hidden), (B, features).
-  Tensor look(const Tensor& pictures, const Tensor& s) const;
+  Tensor attend(const Tensor& pictures, const Tensor& s) const;
 
   /// Returns the most likely word at each step, with the decoder's attention weights.
   std::vector<Decoded> write(const Tensor& pictures) const;
@@ -40,14 +40,14 @@ struct Captioner : Module {
   std::vector<Decoded> write(const Tensor& pictures, const std::vector<Size>& covered) const;
 
   const AdditiveScore& score() const;
-  /// The parameters that look() uses.
-  std::vector<Tensor> looking() const;
+  /// The parameters that attend() uses.
+  std::vector<Tensor> attention_parameters() const;
 
   Linear patch;
   Parameter places;  ///< (places, features): a position vector for each place
   ChannelAttention channels;
   BahdanauDecoder decoder;
-  Attends attends;
+  CaptionerParts parts;
 
  private:
   std::vector<Decoded> write_from(const Encoded& source) const;

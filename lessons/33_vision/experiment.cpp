@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/core.hpp"
-#include "lessons/33_vision/looks.hpp"
+#include "lessons/33_vision/attention_picture.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/train/loop.hpp"
 #include "nn/loss.hpp"
@@ -47,16 +47,16 @@ void train(Captioner& captioner, const char* name, double darkest, const kit::Op
 }
 
 void draw(const Decoded& written, const Scene& scene, const kit::Options& options) {
-  Looks looks{"Attention weights of the captioner for each word", scene, {}, written.alignment};
+  AttentionPicture picture{"Attention weights of the captioner for each word", scene, {}, written.alignment};
   for (const std::int64_t word : written.ids)
-    looks.words.push_back(vocabulary().at(static_cast<std::size_t>(word)));
-  kit::show(looks, options.out / "looked.svg");
+    picture.words.push_back(vocabulary().at(static_cast<std::size_t>(word)));
+  kit::show(picture, options.out / "looked.svg");
 }
 
 }  // namespace
 
 Captioners::Captioners(double darkest, const kit::Options& options) : darkest_(darkest), options_(options) {
-  constexpr std::array<std::pair<const char*, Attends>, kWays> kPlan{
+  constexpr std::array<std::pair<const char*, CaptionerParts>, kKinds> kPlan{
       {{"neither", {.places = false, .channels = false}},
        {"channels", {.places = false, .channels = true}},
        {"places", {.places = true, .channels = false}},
@@ -65,7 +65,7 @@ Captioners::Captioners(double darkest, const kit::Options& options) : darkest_(d
   const Batch test = test_pictures(darkest, options);
   kit::Bars bars{"Captions with every word right", "%", {}, kit::Level{95, "target"}};
   fmt::print("  {:<20}{:>16}\n", "attends to", "captions right");
-  for (std::size_t i = 0; i < kWays; ++i) {
+  for (std::size_t i = 0; i < kKinds; ++i) {
     all_[i] = std::make_unique<Captioner>(kPlan[i].second);
     train(*all_[i], kPlan[i].first, darkest, options);
     right_[i] = percent_right(all_[i]->write(test.pictures), test.scenes);
@@ -76,27 +76,27 @@ Captioners::Captioners(double darkest, const kit::Options& options) : darkest_(d
   kit::show(bars, options.out / "right.svg");
 }
 
-double Captioners::right_without_frame(Way way) const {
+double Captioners::right_without_frame(CaptionerKind kind) const {
   const Batch test = test_pictures(darkest_, options_);
   std::vector<Size> frames;
   for (const Scene& scene : test.scenes) frames.push_back(scene.frame);
-  return percent_right(all_[way]->write(test.pictures, frames), test.scenes);
+  return percent_right(all_[kind]->write(test.pictures, frames), test.scenes);
 }
 
-Captioners::Watched Captioners::watch(Way way) const {
+Captioners::AttentionShares Captioners::attention_shares(CaptionerKind kind) const {
   const Batch test = test_pictures(darkest_, options_);
-  const std::vector<Decoded> written = all_[way]->write(test.pictures);
-  Watched sum;
+  const std::vector<Decoded> written = all_[kind]->write(test.pictures);
+  AttentionShares sum;
   double captions = 0;
-  bool drawn = way != kBoth;
+  bool drawn = kind != kBoth;
   for (std::size_t i = 0; i < written.size(); ++i) {
     const Scene& scene = test.scenes[i];
-    const auto& looked = written[i].alignment;
+    const auto& weights_by_word = written[i].alignment;
     if (!is_right(written[i], scene)) continue;
     const auto weight = [&](std::size_t word, Size place) {
-      return 100 * looked[word][static_cast<std::size_t>(place)];
+      return 100 * weights_by_word[word][static_cast<std::size_t>(place)];
     };
-    const std::size_t second = looked.size() - 2;  // the second thing's colour; its shape follows
+    const std::size_t second = weights_by_word.size() - 2;  // the second thing's colour; its shape follows
     for (const std::size_t word : {std::size_t{0}, std::size_t{1}}) {
       sum.named += weight(word, scene.first.place) / 4;
       sum.named += weight(second + word, scene.second.place) / 4;
@@ -105,7 +105,8 @@ Captioners::Watched Captioners::watch(Way way) const {
     sum.first += weight(2, scene.first.place);
     ++captions;
     const bool bright = *std::max_element(scene.light.begin(), scene.light.end()) > 0.8;
-    if (!drawn && bright && looked.size() == kLongest - 1) draw(written[i], scene, options_), drawn = true;
+    if (!drawn && bright && weights_by_word.size() == kLongest - 1)
+      draw(written[i], scene, options_), drawn = true;
   }
   if (captions == 0) return {};
   return {sum.named / captions, sum.frame / captions, sum.first / captions};

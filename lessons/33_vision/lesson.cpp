@@ -64,8 +64,9 @@ void words(kit::Report& report) {
       "each of its four rows?",
       {"one of the four patches, as before", "a row of the picture", "a column of the picture"});
   const Tensor x = reshape(arange(0, 16, 1, f64), {1, 4, 4, 1}), plain = reshape(x, {4, 4});
-  const std::vector<double> came = cut(x, 2).to_vector();
-  kit::check_worked_example(report, "patches", {{came[2], 4}, {came[4], 2}, {came[11], 13}, {came[15], 15}});
+  const std::vector<double> numbers = cut(x, 2).to_vector();
+  kit::check_worked_example(report, "patches",
+                            {{numbers[2], 4}, {numbers[4], 2}, {numbers[11], 13}, {numbers[15], 15}});
   report.answer(strips, 'b', plain.at({0, 2}) == 2 && plain.at({1, 0}) == 4,
                 "The shape is right, and there is no error. But each token is a strip that is one pixel "
                 "high.");
@@ -117,7 +118,7 @@ void channels(kit::Report& report) {
 // The decoder's initial state is the same for all pictures, except for one captioner of section 4. So the decoder
 // knows only those parts of a picture that it has attended to.
 
-Tensor look(const Tensor& pictures, const Tensor& s, const Captioner& net) {
+Tensor attend_to_places(const Tensor& pictures, const Tensor& s, const Captioner& net) {
   const Linear &patch = net.patch, &first = net.channels.first, &second = net.channels.second;
   const Tensor x = relu(linear(cut(pictures, kPatch), patch.weight, patch.bias));
   const Tensor h = gated(x, first.weight, first.bias, second.weight, second.bias) + net.places;
@@ -133,11 +134,11 @@ void captioner(std::uint64_t seed, kit::Report& report) {
   assign(net.channels.first.bias, full({3}, 2, f64));  // so that every hidden unit of the gate is above 0
   const Tensor pictures = 0.3 * random_normal({2, kSide, kSide, kParts}, seed + 1, f64);
   const Tensor s = variable(random_normal({2, 4}, seed, f64), "s");
-  std::vector<Tensor> leaves = net.looking();
+  std::vector<Tensor> leaves = net.attention_parameters();
   leaves.push_back(s);
   kit::check_by_hand(
-      report, "patches, gate, attention", [&] { return look(pictures, s, net); },
-      [&] { return net.look(pictures, s); }, leaves, seed);
+      report, "patches, gate, attention", [&] { return attend_to_places(pictures, s, net); },
+      [&] { return net.attend(pictures, s); }, leaves, seed);
 }
 
 // ---- 4. Captions in coloured light ------------------------------------------------------------------------
@@ -201,7 +202,7 @@ Captioners train(double darkest, const kit::Options& options, kit::Report& repor
 // find out whether the decoder needs a place, we cover the place. Here we mask the place of the frame in the
 // decoder's attention. The gates are still computed from all places.
 
-void watch(const Captioners& all, kit::Report& report) {
+void measure_attention(const Captioners& all, kit::Report& report) {
   const kit::Question covered = report.ask(
       "the frame covered",
       "The decoder of the captioner \"both\" may not attend to the frame. How many of its captions "
@@ -212,7 +213,7 @@ void watch(const Captioners& all, kit::Report& report) {
                  "The word \"left\" or \"above\" depends on the places of both things. When the captioner "
                  "\"both\" writes it, how much of the attention weight is on the first thing?",
                  {"about half", "nearly all", "little or none"});
-  const Captioners::Watched both = all.watch(kBoth);
+  const Captioners::AttentionShares both = all.attention_shares(kBoth);
   report.at_least("at colours and shapes: weight on the thing", both.named, 90, "%");
   report.figure("at colours: weight on the frame", both.frame, "%");
   const double lost = all.right(kBoth) - all.right_without_frame(kBoth);
@@ -250,7 +251,7 @@ void lesson(double darkest, const kit::Options& options, kit::Report& report) {
   report.section("Captions in coloured light");
   const Captioners all = train(darkest, options, report);
   report.section("Where the captioner looks, and what it needs");
-  watch(all, report);
+  measure_attention(all, report);
 }
 
 }  // namespace

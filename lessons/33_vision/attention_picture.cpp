@@ -1,5 +1,5 @@
 // Draws the attention weights of a captioner, word by word.
-#include "lessons/33_vision/looks.hpp"
+#include "lessons/33_vision/attention_picture.hpp"
 
 #include <fmt/format.h>
 
@@ -51,36 +51,36 @@ std::string name_of(const Scene& scene, Size place) {
 
 }  // namespace
 
-std::string svg(const Looks& looks) {
-  const std::vector<double> pixels = pixels_of(looks.scene);
-  const std::size_t panels = looks.words.size() + 1, lines = (panels + kAcross - 1) / kAcross;
+std::string svg(const AttentionPicture& picture) {
+  const std::vector<double> pixels = pixels_of(picture.scene);
+  const std::size_t panels = picture.words.size() + 1, lines = (panels + kAcross - 1) / kAcross;
   kit::Svg out(24 + kAcross * (kWide + kGap), 76 + static_cast<double>(lines) * (kWide + 2 * kGap),
-               looks.title);
-  out.text(24, 32, looks.title, {17, kit::kInk, kit::Anchor::start, true});
+               picture.title);
+  out.text(24, 32, picture.title, {17, kit::kInk, kit::Anchor::start, true});
   out.text(24, 52, "A place with weight 1 is as bright as in the picture; with weight 0, a sixth as bright.",
            {12});
   for (std::size_t i = 0; i < panels; ++i) {
     const double left = 24 + static_cast<double>(i % kAcross) * (kWide + kGap),
                  top = 84 + static_cast<double>(i / kAcross) * (kWide + 2 * kGap);
-    out.text(left, top - 6, i == 0 ? "the picture" : looks.words[i - 1],
+    out.text(left, top - 6, i == 0 ? "the picture" : picture.words[i - 1],
              {13, kit::kInk, kit::Anchor::start, true});
-    draw(out, left, top, pixels, i == 0 ? std::vector<double>{} : looks.weights[i - 1]);
+    draw(out, left, top, pixels, i == 0 ? std::vector<double>{} : picture.weights[i - 1]);
   }
   return out.document();
 }
 
-std::string text(const Looks& looks, const kit::Terminal& terminal) {
+std::string text(const AttentionPicture& picture, const kit::Terminal& terminal) {
   std::string out = "  The picture, place by place:\n";
   for (Size row = 0; row < kGrid; ++row) {
     out += "   ";
     for (Size column = 0; column < kGrid; ++column)
-      out += " " + kit::pad_right(name_of(looks.scene, row * kGrid + column), 16);
+      out += " " + kit::pad_right(name_of(picture.scene, row * kGrid + column), 16);
     out.erase(out.find_last_not_of(' ') + 1);
     out += "\n";
   }
-  kit::HeatmapGrid grid{looks.title, {}, static_cast<Size>(looks.words.size())};
-  for (std::size_t i = 0; i < looks.words.size(); ++i) {
-    kit::Heatmap map{looks.words[i], {}, {}, looks.weights[i]};
+  kit::HeatmapGrid grid{picture.title, {}, static_cast<Size>(picture.words.size())};
+  for (std::size_t i = 0; i < picture.words.size(); ++i) {
+    kit::Heatmap map{picture.words[i], {}, {}, picture.weights[i]};
     map.columns.assign(kGrid, " "), map.rows.assign(kGrid, " ");
     grid.maps.push_back(std::move(map));
   }
