@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/core.hpp"
+#include "lessons/34_many_machines/link_cost.hpp"
 #include "lessons/34_many_machines/ranks.hpp"
 #include "lessons/34_many_machines/speed.hpp"
-#include "lessons/34_many_machines/wire.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/worked_example.hpp"
 #include "lessons/kit/kit.hpp"
@@ -137,7 +137,7 @@ void steps(const kit::Options& options, kit::Report& report) {
 // and average their weights at the end. That would take only one all-reduce. We try this, and shared gradients at
 // every step, with the sorting task from lesson 20.
 
-void once(const kit::Options& options, kit::Report& report) {
+void averaged_weights(const kit::Options& options, kit::Report& report) {
   const kit::Question average = report.ask(
       "averaged at the end",
       "Four ranks start with different initial weights and train alone. Then we average their "
@@ -145,8 +145,9 @@ void once(const kit::Options& options, kit::Report& report) {
       {"as many as with shared gradients", "about half as many as with shared gradients", "hardly any"});
   const auto sorted = [&](const Training& how) { return percent_sorted(*train(how, options), options); };
   report.at_least("gradients shared at every step: strings sorted", sorted({.ranks = 4}), 95, "%");
-  report.at_most("same initial weights, averaged at the end", sorted({.ranks = 4, .apart = true}), 85, "%");
-  const double own = sorted({.ranks = 4, .apart = true, .own_start = true});
+  report.at_most("same initial weights, averaged at the end", sorted({.ranks = 4, .independent = true}), 85,
+                 "%");
+  const double own = sorted({.ranks = 4, .independent = true, .different_initial_weights = true});
   report.at_most("different initial weights, averaged at the end", own, 10, "%");
   report.answer(
       average, 'c', own <= 10,
@@ -175,11 +176,11 @@ void once(const kit::Options& options, kit::Report& report) {
 // for which part of this time a rank waits and does nothing else. If all is sent after backward, the rank waits all
 // the time. If buckets are sent during backward, it waits only for the rest.
 
-double seconds_of_ring(const Wire& wire, int ranks, double bytes) {
-  return 2.0 * (ranks - 1) * (wire.latency + bytes / ranks * wire.per_byte);
+double seconds_of_ring(const Link& link, int ranks, double bytes) {
+  return 2.0 * (ranks - 1) * (link.latency + bytes / ranks * link.per_byte);
 }
 
-void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
+void communication_cost(const Link& given, const kit::Options& options, kit::Report& report) {
   const kit::Question first =
       report.ask("1,024 ranks", "We train this small model on 1,024 ranks. What limits the speed-up first?",
                  {"the bytes: there are too many", "the latency α: there are too many messages",
@@ -187,7 +188,7 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
   kit::check_worked_example(report, "a ring, in milliseconds",
                             {{1e3 * seconds_of_ring({1e-5, 1e-9}, 4, 4e6), 6.06},
                              {1e3 * seconds_of_ring({1e-5, 1e-9}, 1024, 4e6), 28.452}});
-  const Wire used = measured_or(given, seconds_of_ring, options);
+  const Link used = given_or_measured(given, seconds_of_ring, options);
   report.figure("α, the latency of a message", 1e6 * used.latency, "µs");
   report.figure("1/β", 1e-9 / used.per_byte, "GB/s");
   const Speeds speeds = speeds_on_threads(2, options);
@@ -199,7 +200,7 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
       "A ring of 1,024 ranks has 2,046 steps, one after the other, each with a latency α. To add along "
       "a tree takes only about 2 log₂ R steps, here 20. Larger batches help too: they need fewer "
       "all-reduces for the same number of strings.");
-  const double after = waited_share(false, options), during = waited_share(true, options);
+  const double after = waiting_share(false, options), during = waiting_share(true, options);
   report.at_least("sent after backward: communication time spent waiting", 100 * after, 90, "%");
   report.at_most("buckets sent during backward: communication time spent waiting", 100 * during, 90, "%");
 }
@@ -216,10 +217,11 @@ void wire(const Wire& given, const kit::Options& options, kit::Report& report) {
 // checkpoint, and it computes the same bits as a run without the failure. With a different number of ranks, the
 // results are the same except for rounding.
 
-void lost(const kit::Options& options, kit::Report& report) {
-  const Loss loss = lose_a_rank(options);  // in step 25 of 30; the last checkpoint is from step 20
-  report.check(loss.told + "; resumed from the checkpoint: the same bits as a run without the failure",
-               loss.same_bits);
+void recovery(const kit::Options& options, kit::Report& report) {
+  // The rank is lost in step 25 of 30. The last checkpoint is from step 20.
+  const FailureResult result = fail_and_resume(options);
+  report.check(result.error + "; resumed from the checkpoint: the same bits as a run without the failure",
+               result.same_bits);
 }
 
 // What to remember. A ring computes the sum of all rows, and no rank sends more than twice its row. Weight the means
@@ -241,17 +243,17 @@ int main(int argc, char** argv) {
                 1e6);
     program.add("--bandwidth", bandwidth, "bandwidth of your network in GB/s; 0: as measured here", 0, 1e6);
     return program.run(argc, argv, [&](const auto& in, auto& report) {
-      if (rank_under_mpi() >= 0) return over_mpi(ranks, ring, seconds_of_ring, in, report);
+      if (rank_under_mpi() >= 0) return run_over_mpi(ranks, ring, seconds_of_ring, in, report);
       report.section("All-reduce in a ring");
       around(in, report);
       report.section("One training step on several ranks");
       steps(in, report);
       report.section("Shared gradients, or averaged weights");
-      once(in, report);
+      averaged_weights(in, report);
       report.section("The cost of communication");
-      wire({1e-6 * latency, bandwidth > 0 ? 1e-9 / bandwidth : 0}, in, report);
+      communication_cost({1e-6 * latency, bandwidth > 0 ? 1e-9 / bandwidth : 0}, in, report);
       report.section("Recovering from a lost rank");
-      lost(in, report);
+      recovery(in, report);
     });
   });
 }

@@ -42,7 +42,7 @@ template <class F>
 std::vector<Tensor> few_steps(int count, std::uint64_t seed, const F& step) {
   std::vector<Tensor> weights;
   run_on_threads({.ranks = count}, [&](Communicator& ranks) {
-    const std::unique_ptr<LanguageModel> model = sorter(seed, DType::f64, kSmallWidth);
+    const std::unique_ptr<LanguageModel> model = sorting_model(seed, DType::f64, kSmallWidth);
     step(ranks, *model);
     if (!same_on_all_ranks(ranks, model->state()))
       fail("all ranks must have the same weights, but they differ");
@@ -62,7 +62,7 @@ void average_weights(Communicator& ranks, const LanguageModel& model) {
 
 /// Trains the model on this rank. Every rank must call it.
 void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, const kit::Options& options,
-                bool tell) {
+                bool show_progress) {
   const std::string run = fmt::format("seed {}, {} steps", options.seed, options.steps);
   AdamW adam(model.parameters(), {.learning_rate = 3e-3});
   std::uint64_t step = 0;
@@ -76,23 +76,24 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
   step = broadcast(ranks, step);
   const auto steps = static_cast<std::uint64_t>(options.steps);
   OneRank alone;
-  DataParallel all(how.apart ? alone : ranks, model.parameters(), {.sum = {.bucket = 20'000}});
-  if (!how.own_start) broadcast(ranks, model.state());
+  DataParallel all(how.independent ? alone : ranks, model.parameters(), {.sum = {.bucket = 20'000}});
+  if (!how.different_initial_weights) broadcast(ranks, model.state());
   broadcast(ranks, adam.state());
   const Size rise = std::max<Size>(1, options.steps / 25);
   const Schedule rate = then(warm_up(rise), rise, cosine_decay(std::max<Size>(1, options.steps - rise)));
   std::optional<kit::Progress> progress;
-  if (tell) {
+  if (show_progress) {
     progress.emplace(options.steps, kit::Progress::Settings{static_cast<std::int64_t>(step), "strings"});
-    progress->note(how.apart ? how.own_start ? "each rank alone, different initial weights; loss of rank 0:"
-                                             : "each rank alone, same initial weights; loss of rank 0:"
-                             : "gradients shared at every step:");
+    progress->note(how.independent ? how.different_initial_weights
+                                         ? "each rank alone, different initial weights; loss of rank 0:"
+                                         : "each rank alone, same initial weights; loss of rank 0:"
+                                   : "gradients shared at every step:");
   }
   while (++step <= steps) {
-    if (step == how.dies_at && ranks.rank() + 1 == ranks.size())
+    if (step == how.fails_at && ranks.rank() + 1 == ranks.size())
       throw RankFailure(fmt::format("rank {} has died", ranks.rank()));
     const double loss = all.gradients(options.seed, step, [&](const Part& part) {
-      return loss_of(model, options.seed, step, how.apart ? Part{ranks.rank(), ranks.size()} : part);
+      return loss_of(model, options.seed, step, how.independent ? Part{ranks.rank(), ranks.size()} : part);
     });
     clip_gradients(model.parameters(), 1.0);
     adam.step(rate(static_cast<std::int64_t>(step)));
@@ -105,12 +106,12 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
       saved.save(how.file);
     }
   }
-  if (how.apart) average_weights(ranks, model);
+  if (how.independent) average_weights(ranks, model);
 }
 
 }  // namespace
 
-std::unique_ptr<LanguageModel> sorter(std::uint64_t seed, DType dtype, Size width) {
+std::unique_ptr<LanguageModel> sorting_model(std::uint64_t seed, DType dtype, Size width) {
   kit::LanguageRecipe recipe{.layers = 2, .heads = 4, .width = width, .context = 2 * kMostDigits};
   auto model = std::make_unique<LanguageModel>(kit::language_model_options(recipe, kit::kSortSymbols));
   model->initialise(seed, dtype);
@@ -210,7 +211,7 @@ std::vector<Tensor> after_steps(int count, std::uint64_t seed) {
 }
 
 std::vector<Tensor> after_steps_alone(std::uint64_t seed) {
-  const std::unique_ptr<LanguageModel> model = sorter(seed, DType::f64, kSmallWidth);
+  const std::unique_ptr<LanguageModel> model = sorting_model(seed, DType::f64, kSmallWidth);
   SGD sgd(model->parameters(), {.learning_rate = kRate});
   for (std::uint64_t step = 1; step <= kFewSteps; ++step) {
     Tape tape;
@@ -223,35 +224,35 @@ std::vector<Tensor> after_steps_alone(std::uint64_t seed) {
 std::unique_ptr<LanguageModel> train(const Training& how, const kit::Options& options) {
   std::unique_ptr<LanguageModel> first;
   run_on_threads({.ranks = how.ranks}, [&](Communicator& ranks) {
-    const auto own = how.own_start ? static_cast<std::uint64_t>(ranks.rank()) : 0;
-    std::unique_ptr<LanguageModel> model = sorter(options.seed + 1000 * own, DType::f32);
-    train_rank(ranks, *model, how, options, ranks.rank() == 0 && how.tell);
-    if (!how.own_start && !same_on_all_ranks(ranks, model->state()))
+    const auto own = how.different_initial_weights ? static_cast<std::uint64_t>(ranks.rank()) : 0;
+    std::unique_ptr<LanguageModel> model = sorting_model(options.seed + 1000 * own, DType::f32);
+    train_rank(ranks, *model, how, options, ranks.rank() == 0 && how.show_progress);
+    if (!how.different_initial_weights && !same_on_all_ranks(ranks, model->state()))
       fail("all ranks must have the same weights, but they differ");
     if (ranks.rank() == 0) first = std::move(model);
   });
   return first;
 }
 
-Loss lose_a_rank(kit::Options options) {
+FailureResult fail_and_resume(kit::Options options) {
   options.steps = 30;
   const std::filesystem::path file = options.out / "lost.safetensors";
   std::filesystem::remove(file);
-  const auto whole = train({.ranks = 2, .tell = false}, options);
-  Loss loss;
+  const auto whole = train({.ranks = 2, .show_progress = false}, options);
+  FailureResult loss;
   try {
-    train({.ranks = 2, .dies_at = 25, .file = file, .tell = false}, options);
-  } catch (const RankFailure& lost) {
-    loss.told = lost.what();
+    train({.ranks = 2, .fails_at = 25, .file = file, .show_progress = false}, options);
+  } catch (const RankFailure& recovery) {
+    loss.error = recovery.what();
   }
-  const auto rest = train({.ranks = 2, .file = file, .tell = false}, options);
-  loss.same_bits = !loss.told.empty() && kit::farthest(rest->parameters(), whole->parameters()) == 0;
+  const auto rest = train({.ranks = 2, .file = file, .show_progress = false}, options);
+  loss.same_bits = !loss.error.empty() && kit::farthest(rest->parameters(), whole->parameters()) == 0;
   std::filesystem::remove(file);
   return loss;
 }
 
-double train_here(Communicator& ranks, const kit::Options& options, LanguageModel& model,
-                  const std::filesystem::path& file) {
+double train_over_mpi(Communicator& ranks, const kit::Options& options, LanguageModel& model,
+                      const std::filesystem::path& file) {
   const auto begun = std::chrono::steady_clock::now();
   train_rank(ranks, model, {.ranks = ranks.size(), .file = file}, options, ranks.rank() == 0);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();

@@ -15,7 +15,7 @@
 
 namespace tapestry::lesson34 {
 
-/// Replaces a row of numbers by its sum over all ranks.
+/// Replaces each rank's row x by the sum of all ranks' rows.
 using Ring = void (*)(Communicator& ranks, std::span<double> x);
 /// One step of gradient descent by hand. `mean` is the loss of this rank's rows, over `count` answers.
 using Step = void (*)(Communicator& ranks, Tape& tape, const std::vector<Tensor>& weights, const Tensor& mean,
@@ -24,7 +24,7 @@ using Step = void (*)(Communicator& ranks, Tape& tape, const std::vector<Tensor>
 /// Number of strings in a global batch, for any number of ranks.
 inline constexpr Size kBatch = 48;
 
-std::unique_ptr<LanguageModel> sorter(std::uint64_t seed, DType dtype, Size width = 64);
+std::unique_ptr<LanguageModel> sorting_model(std::uint64_t seed, DType dtype, Size width = 64);
 /// Returns the loss of a part of the global batch at step `step`, and the number of its answers.
 PartLoss loss_of(const LanguageModel& model, std::uint64_t seed, std::uint64_t step, const Part& part);
 /// Returns how many test strings are sorted with every digit right, in %. No test string was in training.
@@ -44,29 +44,29 @@ std::vector<Tensor> after_steps(int ranks, std::uint64_t seed);
 /// Returns the weights after the same steps in one process, without ranks.
 std::vector<Tensor> after_steps_alone(std::uint64_t seed);
 
-/// Describes a training run on `ranks` threads.
+/// Settings of a training run on `ranks` threads.
 struct Training {
   int ranks = 4;
-  bool apart = false;            ///< no gradients are shared; the weights are averaged at the end
-  bool own_start = false;        ///< each rank has different initial weights
-  std::uint64_t dies_at = 0;     ///< step in which the last rank is lost; 0: never
-  std::filesystem::path file{};  ///< checkpoint of rank 0, saved at every tenth step; the run resumes from it
-  bool tell = true;              ///< show progress
+  bool independent = false;  ///< no gradients are shared; the weights are averaged at the end
+  bool different_initial_weights = false;
+  std::uint64_t fails_at = 0;    ///< step in which the last rank is lost; 0: never
+  std::filesystem::path file{};  ///< checkpoint of rank 0, saved every ten steps; the run resumes from it
+  bool show_progress = true;
 };
 /// Trains for options.steps steps and returns rank 0's model. Throws RankFailure if a rank was lost.
 std::unique_ptr<LanguageModel> train(const Training& how, const kit::Options& options);
 
-/// Result of a training run on two ranks, of which one is lost in step 25 of 30.
-struct Loss {
-  std::string told;  ///< error message of the training run
-  bool same_bits =
-      false;  ///< a run resumed from the checkpoint ends with the weights of a run without the failure
+/// Results of fail_and_resume().
+struct FailureResult {
+  std::string error;       ///< error message of the run that failed
+  bool same_bits = false;  ///< the resumed run ends with the weights of a run without the failure
 };
-Loss lose_a_rank(kit::Options options);
+/// Trains on two ranks, of which one is lost in step 25 of 30, and resumes from the checkpoint.
+FailureResult fail_and_resume(kit::Options options);
 
 /// Trains on the given ranks, for mpirun. On rank 0, prints the time and returns the strings sorted
 /// correctly, in %.
-double train_here(Communicator& ranks, const kit::Options& options, LanguageModel& model,
-                  const std::filesystem::path& file);
+double train_over_mpi(Communicator& ranks, const kit::Options& options, LanguageModel& model,
+                      const std::filesystem::path& file);
 
 }  // namespace tapestry::lesson34

@@ -49,7 +49,7 @@ struct Trained {
 };
 
 Trained train_some(Communicator& ranks, bool shared, const kit::Options& options) {
-  const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
+  const std::unique_ptr<LanguageModel> model = sorting_model(options.seed, DType::f32);
   AdamW adam(model->parameters(), {.learning_rate = 1e-3});
   DataParallel all(ranks, model->parameters(), {.sum = {.bucket = 20'000}});
   std::uint64_t step = 0;
@@ -99,7 +99,7 @@ Speeds measure_speeds(Communicator& ranks, const kit::Options& options) {
     barrier(ranks);
     count = count < ranks.size() ? std::min(2 * count, ranks.size()) : count + 1;
   }
-  const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
+  const std::unique_ptr<LanguageModel> model = sorting_model(options.seed, DType::f32);
   speeds.bytes = 4.0 * static_cast<double>(kit::weights_of(*model));
   return speeds;
 }
@@ -114,16 +114,16 @@ Speeds speeds_on_threads(int count, const kit::Options& options) {
   return speeds;
 }
 
-TimesAsFast times_as_fast(const Wire& wire, int ranks, double step, double bytes, Cost cost) {
-  const double talk = cost(wire, ranks, bytes), all = ranks;
+SpeedUp predicted_speed_up(const Link& link, int ranks, double step, double bytes, Cost cost) {
+  const double communication = cost(link, ranks, bytes), all = ranks;
   // Forward is a third of a step. Nothing can be sent during forward.
-  const auto overlapped = [&](double own) { return std::max(own, own / 3 + talk); };
-  return {all * step / overlapped(step), all * step / (step + talk), step / overlapped(step / all)};
+  const auto overlapped = [&](double own) { return std::max(own, own / 3 + communication); };
+  return {all * step / overlapped(step), all * step / (step + communication), step / overlapped(step / all)};
 }
 
-void draw_speeds(const Wire& wire, const Speeds& speeds, Cost cost, const kit::Options& options) {
+void draw_speeds(const Link& link, const Speeds& speeds, Cost cost, const kit::Options& options) {
   const Speed& alone = speeds.measured.front();
-  const double step = kBatch / alone.one_batch;
+  const double step = kBatch / alone.shared_batch;
   kit::Chart chart{"Speed-up over one rank", "ranks", "speed-up", {}, {}};
   chart.x_scale = chart.y_scale = kit::Scale::log;
   chart.series = {{"if communication were free"},
@@ -138,24 +138,25 @@ void draw_speeds(const Wire& wire, const Speeds& speeds, Cost cost, const kit::O
   };
   fmt::print("  ranks    ring, ms   speed-up: one batch for each rank   one batch for all\n");
   for (int ranks = 1; ranks <= 1024; ranks *= 2) {
-    const TimesAsFast times = times_as_fast(wire, ranks, step, speeds.bytes, cost);
+    const SpeedUp times = predicted_speed_up(link, ranks, step, speeds.bytes, cost);
     add(0, ranks, ranks);
-    add(1, ranks, times.each_batch);
+    add(1, ranks, times.own_batch);
     add(2, ranks, times.after);
-    add(3, ranks, times.one_batch);
+    add(3, ranks, times.shared_batch);
     if (ranks == 1 || ranks == 8 || ranks == 64 || ranks == 1024)
-      fmt::print("  {:>5}  {:>10.3f}  {:>34.1f}  {:>18.1f}\n", ranks, 1000 * cost(wire, ranks, speeds.bytes),
-                 times.each_batch, times.one_batch);
+      fmt::print("  {:>5}  {:>10.3f}  {:>34.1f}  {:>18.1f}\n", ranks, 1000 * cost(link, ranks, speeds.bytes),
+                 times.own_batch, times.shared_batch);
   }
   fmt::print(
       "\n  ranks strings per second: a batch for each rank,  predicted   one batch for all,  "
       "predicted\n");
   for (const Speed& speed : speeds.measured) {
-    const TimesAsFast times = times_as_fast(wire, speed.ranks, step, speeds.bytes, cost);
-    add(4, speed.ranks, speed.each_batch / alone.each_batch);
-    add(5, speed.ranks, speed.one_batch / alone.one_batch);
-    fmt::print("  {:>5}  {:>41.0f}  {:>9.0f}  {:>19.0f}  {:>9.0f}\n", speed.ranks, speed.each_batch,
-               times.each_batch * alone.each_batch, speed.one_batch, times.one_batch * alone.one_batch);
+    const SpeedUp times = predicted_speed_up(link, speed.ranks, step, speeds.bytes, cost);
+    add(4, speed.ranks, speed.own_batch / alone.own_batch);
+    add(5, speed.ranks, speed.shared_batch / alone.shared_batch);
+    fmt::print("  {:>5}  {:>41.0f}  {:>9.0f}  {:>19.0f}  {:>9.0f}\n", speed.ranks, speed.own_batch,
+               times.own_batch * alone.own_batch, speed.shared_batch,
+               times.shared_batch * alone.shared_batch);
   }
   kit::show(chart, options.out / "ranks.svg");
 }

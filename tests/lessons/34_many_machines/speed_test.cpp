@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/simd/runtime/threads.hpp"
-#include "lessons/34_many_machines/wire.hpp"
+#include "lessons/34_many_machines/link_cost.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary.hpp"
 
@@ -16,8 +16,8 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-double cost_of(const Wire& wire, int ranks, double bytes) {
-  return 2.0 * (ranks - 1) * (wire.latency + bytes / ranks * wire.per_byte);
+double cost_of(const Link& link, int ranks, double bytes) {
+  return 2.0 * (ranks - 1) * (link.latency + bytes / ranks * link.per_byte);
 }
 
 std::size_t occurrences(const std::string& text, const std::string& what) {
@@ -29,31 +29,31 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 }  // namespace
 
 TEST_CASE("how many times as fast ranks are: exercise 34.3's machines, by hand", "[lesson34]") {
-  const Wire wire{20e-6, 0.1e-9};  // a ring of 101 ranks takes 200 (0.02 + 10/101) = 23.802 ms
-  const TimesAsFast times = times_as_fast(wire, 101, 0.12, 1e8, cost_of);
-  CHECK_THAT(times.each_batch, WithinRel(101.0, 1e-9));  // shorter than the way back: hidden
+  const Link link{20e-6, 0.1e-9};  // a ring of 101 ranks takes 200 (0.02 + 10/101) = 23.802 ms
+  const SpeedUp times = predicted_speed_up(link, 101, 0.12, 1e8, cost_of);
+  CHECK_THAT(times.own_batch, WithinRel(101.0, 1e-9));  // shorter than the way back: hidden
   CHECK_THAT(times.after, WithinRel(101 * 120 / 143.80198, 1e-6));
-  CHECK_THAT(times.one_batch, WithinRel(120 / (40.0 / 101 + 23.80198), 1e-6));
-  CHECK_THAT(times_as_fast(wire, 101, 0.03, 1e8, cost_of).each_batch,
+  CHECK_THAT(times.shared_batch, WithinRel(120 / (40.0 / 101 + 23.80198), 1e-6));
+  CHECK_THAT(predicted_speed_up(link, 101, 0.03, 1e8, cost_of).own_batch,
              WithinRel(101 * 30 / 33.80198, 1e-6));  // longer than that
-  const TimesAsFast alone = times_as_fast(wire, 1, 0.12, 1e8, cost_of);
-  CHECK(alone.each_batch == 1);
+  const SpeedUp alone = predicted_speed_up(link, 1, 0.12, 1e8, cost_of);
+  CHECK(alone.own_batch == 1);
   CHECK(alone.after == 1);
-  CHECK(alone.one_batch == 1);
+  CHECK(alone.shared_batch == 1);
 }
 
 TEST_CASE("the fit of a wire gives back the latency and the time per byte that made the times",
           "[lesson34]") {
-  for (const Wire wire : {Wire{2e-5, 1e-10}, Wire{1e-6, 3e-9}})
+  for (const Link link : {Link{2e-5, 1e-10}, Link{1e-6, 3e-9}})
     for (const int ranks : {2, 7}) {
       Measured measured;
       for (double numbers = 64; numbers < 1e6; numbers *= 4) {
         measured.numbers.push_back(numbers);
-        measured.seconds.push_back(cost_of(wire, ranks, 4 * numbers));  // an f32 has four bytes
+        measured.seconds.push_back(cost_of(link, ranks, 4 * numbers));  // an f32 has four bytes
       }
-      const Wire fitted = fit(measured, cost_of, ranks);
-      CHECK_THAT(fitted.latency, WithinRel(wire.latency, 1e-6));
-      CHECK_THAT(fitted.per_byte, WithinRel(wire.per_byte, 1e-6));
+      const Link fitted = fit(measured, cost_of, ranks);
+      CHECK_THAT(fitted.latency, WithinRel(link.latency, 1e-6));
+      CHECK_THAT(fitted.per_byte, WithinRel(link.per_byte, 1e-6));
     }
 }
 
@@ -68,12 +68,12 @@ TEST_CASE("speeds are measured on 1, 2, 4, … ranks and on all, and drawn", "[l
     std::vector<int> counts;
     for (const Speed& speed : speeds.measured) {
       counts.push_back(speed.ranks);
-      CHECK(speed.one_batch > 0);
-      CHECK(speed.each_batch > 0);
+      CHECK(speed.shared_batch > 0);
+      CHECK(speed.own_batch > 0);
       CHECK(speed.same_bits);
       CHECK(speed.answers == speeds.measured[0].answers);
-      CHECK(speed.farthest <= kRounding);
-      CHECK((speed.farthest == 0) == (speed.ranks == 1));  // other sums, but nearly the same
+      CHECK(speed.max_difference <= kRounding);
+      CHECK((speed.max_difference == 0) == (speed.ranks == 1));  // other sums, but nearly the same
     }
     CHECK(speeds.measured[0].answers > kBatch);
     CHECK(counts == (ranks == 1 ? std::vector{1} : std::vector{1, 2, 4, 5}));

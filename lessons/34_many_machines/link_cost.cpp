@@ -1,5 +1,5 @@
 // Measures the cost of a ring, fits α and β, and plots both.
-#include "lessons/34_many_machines/wire.hpp"
+#include "lessons/34_many_machines/link_cost.hpp"
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -37,7 +37,7 @@ double time_ring(Communicator& ranks, std::size_t numbers, int runs, bool native
 
 }  // namespace
 
-Wire fit(const Measured& measured, Cost cost, int ranks) {
+Link fit(const Measured& measured, Cost cost, int ranks) {
   double aa = 0, ab = 0, bb = 0, a1 = 0, b1 = 0;
   for (std::size_t i = 0; i < measured.numbers.size(); ++i) {
     const double bytes = 4 * measured.numbers[i];
@@ -56,19 +56,19 @@ Measured measure(Communicator& ranks, Cost cost, bool smoke, bool native) {
     measured.numbers.push_back(static_cast<double>(numbers));
     measured.seconds.push_back(seconds);
   }
-  measured.wire = fit(measured, cost, ranks.size());
+  measured.link = fit(measured, cost, ranks.size());
   return measured;
 }
 
-Wire measured_or(Wire given, Cost cost, const kit::Options& options) {
+Link given_or_measured(Link given, Cost cost, const kit::Options& options) {
   Measured measured;
   run_on_threads({.ranks = 2}, [&](Communicator& ranks) {
     const Measured mine = measure(ranks, cost, options.smoke);
     if (ranks.rank() == 0) measured = mine;
   });
   draw(measured, cost, 2, options);
-  return {given.latency > 0 ? given.latency : measured.wire.latency,
-          given.per_byte > 0 ? given.per_byte : measured.wire.per_byte};
+  return {given.latency > 0 ? given.latency : measured.link.latency,
+          given.per_byte > 0 ? given.per_byte : measured.link.per_byte};
 }
 
 void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options) {
@@ -77,19 +77,20 @@ void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& op
   kit::Series model{"fitted α and β", {}, {}};
   for (const double numbers : measured.numbers) {
     model.x.push_back(numbers);
-    model.y.push_back(cost(measured.wire, ranks, 4 * numbers));
+    model.y.push_back(cost(measured.link, ranks, 4 * numbers));
   }
   chart.series = {{"measured", measured.numbers, measured.seconds, kit::Mark::points}, model};
   kit::show(chart, options.out / "ring.svg");
 }
 
-double waited_share(bool overlap, const kit::Options& options) {
+double waiting_share(bool overlap, const kit::Options& options) {
   double seconds = 0, talked = 0, waited = 0;
   Size buckets = 1;
   const auto run = [&](double latency, int steps) {
     seconds = talked = waited = 0;
     run_on_threads({.ranks = 2, .latency = latency}, [&](Communicator& ranks) {
-      const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32, options.smoke ? 16 : 128);
+      const std::unique_ptr<LanguageModel> model =
+          sorting_model(options.seed, DType::f32, options.smoke ? 16 : 128);
       DataParallel all(ranks, model->parameters(),
                        {.parts = 2, .sum = {.bucket = 60'000, .overlap = overlap}});
       for (int i = 0; i < steps; ++i) {
@@ -112,8 +113,8 @@ double waited_share(bool overlap, const kit::Options& options) {
   return waited / talked;
 }
 
-void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options,
-              kit::Report& report) {
+void run_over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options,
+                  kit::Report& report) {
   report.part_of_lesson();
   std::vector<double> x;
   for (int i = 0; i < 6 * ranks.size(); ++i) x.push_back(std::sin(i * (ranks.rank() + 1.0)));
@@ -127,35 +128,35 @@ void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& 
   theirs = ours;
   ring_all_reduce(ranks, std::span(ours));
   if (ranks.size() > 1 && ranks.native_all_reduce(theirs)) {
-    double apart = 0;
+    double independent = 0;
     for (std::size_t i = 0; i < ours.size(); ++i)
-      apart = std::max(apart, std::abs(double{ours[i]} - theirs[i]));
-    report.at_most("largest difference of the ring's sums and MPI's", apart, 1e-5);
+      independent = std::max(independent, std::abs(double{ours[i]} - theirs[i]));
+    report.at_most("largest difference of the ring's sums and MPI's", independent, 1e-5);
     const Measured ring = measure(ranks, cost, options.smoke),
                    native = measure(ranks, cost, options.smoke, true);
     fmt::print("  {:>9} numbers    {:>9}    {:>9}\n", "", "ring, µs", "MPI's, µs");
     for (std::size_t i = 0; i < ring.numbers.size(); ++i)
       fmt::print("  {:>9.0f} numbers    {:>9.1f}    {:>9.1f}\n", ring.numbers[i], 1e6 * ring.seconds[i],
                  1e6 * native.seconds[i]);
-    report.figure("latency of a message", 1e6 * ring.wire.latency, "µs");
-    report.figure("bandwidth", 1e-9 / ring.wire.per_byte, "GB/s");
+    report.figure("latency of a message", 1e6 * ring.link.latency, "µs");
+    report.figure("bandwidth", 1e-9 / ring.link.per_byte, "GB/s");
     const Speeds speeds = measure_speeds(ranks, options);
     if (ranks.rank() == 0) {
       draw(ring, cost, ranks.size(), options);
-      draw_speeds(ring.wire, speeds, cost, options);
+      draw_speeds(ring.link, speeds, cost, options);
       bool same = true;
-      double farthest = 0;
+      double max_difference = 0;
       for (const Speed& speed : speeds.measured) {
         same = same && speed.same_bits;
-        farthest = std::max(farthest, speed.farthest);
+        max_difference = std::max(max_difference, speed.max_difference);
       }
       report.check("for each number of ranks, all ranks have the same weights", same);
-      report.at_most("largest difference from one rank's weights", farthest, kRounding);
+      report.at_most("largest difference from one rank's weights", max_difference, kRounding);
     }
   }
-  const std::unique_ptr<LanguageModel> model = sorter(options.seed, DType::f32);
+  const std::unique_ptr<LanguageModel> model = sorting_model(options.seed, DType::f32);
   const std::filesystem::path file = options.smoke ? "" : options.out / "checkpoint.safetensors";
-  const double sorted = train_here(ranks, options, *model, file);
+  const double sorted = train_over_mpi(ranks, options, *model, file);
   report.check("all ranks have the same weights", same_on_all_ranks(ranks, model->state()));
   if (ranks.rank() != 0) return;
   report.at_least("strings sorted", sorted, 95, "%");

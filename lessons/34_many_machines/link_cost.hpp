@@ -8,31 +8,32 @@
 namespace tapestry::lesson34 {
 
 /// α, the seconds per message, and β, the seconds per byte.
-struct Wire {
+struct Link {
   double latency = 0, per_byte = 0;
 };
 /// Returns the seconds that a ring takes on `ranks` ranks, as the chapter defines it.
-using Cost = double (*)(const Wire& wire, int ranks, double bytes);
+using Cost = double (*)(const Link& link, int ranks, double bytes);
 
 struct Measured {
   std::vector<double> numbers, seconds;  ///< sizes of the rings in f32 numbers, and their times
-  Wire wire;                             ///< the best fit to these times
+  Link link;                             ///< the best fit to these times
 };
 /// Returns the latency and the time per byte that fit the times best: least squares of relative errors.
-Wire fit(const Measured& measured, Cost cost, int ranks);
+Link fit(const Measured& measured, Cost cost, int ranks);
 /// Times rings over these ranks. Every rank must call it and gets rank 0's times. `native`: the system's
 /// all-reduce.
 Measured measure(Communicator& ranks, Cost cost, bool smoke, bool native = false);
 /// Measures and draws the same between two threads. Values of `given` above 0 replace the measured ones.
-Wire measured_or(Wire given, Cost cost, const kit::Options& options);
+Link given_or_measured(Link given, Cost cost, const kit::Options& options);
 /// Draws ring.svg: the measured times and the fit.
 void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& options);
 
 /// Returns the part of the communication time that a rank waits (1: all of it). There are two ranks, on a simulated
 /// network so slow that communication takes half as long as a step.
-double waited_share(bool overlap, const kit::Options& options);
+double waiting_share(bool overlap, const kit::Options& options);
 
 /// Runs the lesson under mpirun: compares the ring with MPI's all-reduce, and trains over the ring.
-void over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options, kit::Report& report);
+void run_over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options,
+                  kit::Report& report);
 
 }  // namespace tapestry::lesson34
