@@ -10,8 +10,8 @@
 
 #include "core/attention/attend.hpp"
 #include "core/check/gradcheck.hpp"
+#include "lessons/25_tiled/memory_profiler.hpp"
 #include "lessons/25_tiled/visits.hpp"
-#include "lessons/25_tiled/watch.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
 
@@ -23,7 +23,7 @@ Tensor scores_of(const Tensor& q, const Tensor& k) {
   return matmul(q, transpose(k)) / std::sqrt(static_cast<double>(q.size(-1)));
 }
 
-Tensor plain(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask) {
   const Tensor scores = scores_of(q, k);
   return matmul(mask.defined() ? masked_softmax(scores, mask) : softmax(scores, -1), v);
 }
@@ -37,17 +37,18 @@ Inputs draw(const Dims& queries, const Dims& keys, std::uint64_t seed, DType dty
   return {normal(queries, 1), normal(keys, 2), normal(keys, 3)};
 }
 
-double largest_difference(const Computed& a, const Computed& b, const Inputs& x, std::uint64_t seed) {
+double largest_difference(const Computation& a, const Computation& b, const Inputs& x, std::uint64_t seed) {
   return std::max(largest(a() - b()),
                   farthest(gradients(a, x.leaves(), seed), gradients(b, x.leaves(), seed)));
 }
 
-void equal(kit::Report& report, std::string_view what, double off, double allowed) {
-  report.check(fmt::format("{}: differ by {:.1e}, allowed {:.0e}", what, off, allowed), off <= allowed);
+void check_equal(kit::Report& report, std::string_view what, double difference, double allowed) {
+  report.check(fmt::format("{}: differ by {:.1e}, allowed {:.0e}", what, difference, allowed),
+               difference <= allowed);
 }
 
-void judge_online(std::array<double, 2> contexts, double log_sum_exp, const Tensor& scores,
-                  const Tensor& values, kit::Report& report) {
+void compare_online(std::array<double, 2> contexts, double log_sum_exp, const Tensor& scores,
+                    const Tensor& values, kit::Report& report) {
   const double expected = sum(softmax(scores, -1) * values).item(), lse = logsumexp(scores).item();
   report.check("a thousand scores near 1000, in both orders: equal to softmax, no overflow",
                std::abs(contexts[0] - expected) < 1e-12 && std::abs(contexts[1] - expected) < 1e-12 &&
@@ -63,13 +64,13 @@ void check_merge(std::uint64_t seed, kit::Report& report) {
     return attend_partial(x.q, rows(x.k, begin, end), rows(x.v, begin, end),
                           {.mask = BlockMask::where(kQueries, end - begin, seen)});
   };
-  const Computed merged = [&] {
+  const Computation merged = [&] {
     return merge(std::array{masked_part(0, kHalf), masked_part(kHalf, kKeys)}).context;
   };
   const Mask mask = Mask::from(kQueries, kKeys, may_attend);
-  const Computed masked = [&] { return plain(x.q, x.k, x.v, mask); };
-  equal(report, "attend_partial() and merge() with a mask, and all keys at once",
-        largest_difference(merged, masked, x, seed), 1e-12);
+  const Computation masked = [&] { return plain_attention(x.q, x.k, x.v, mask); };
+  check_equal(report, "attend_partial() and merge() with a mask, and all keys at once",
+              largest_difference(merged, masked, x, seed), 1e-12);
 }
 
 bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&, Size)>& tiled,
@@ -82,12 +83,12 @@ bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const 
     };
     const GradcheckResult check = gradcheck(by_hand, x.leaves(), {.tolerance = 1e-7, .seed = seed});
     if (!check.ok()) fmt::print("{}", check.report());
-    const double off = largest_difference([&] { return tiled(x.q, x.k, x.v, tile); },
-                                          [&] { return plain(x.q, x.k, x.v); }, x, seed);
+    const double difference = largest_difference([&] { return tiled(x.q, x.k, x.v, tile); },
+                                                 [&] { return plain_attention(x.q, x.k, x.v); }, x, seed);
     all &= report.check(
         fmt::format("tiles of {:>2} of {} keys: gradcheck, {} derivatives; differs from plain by {:.0e}",
-                    tile, x.k.size(0), check.compared, off),
-        check.ok() && off <= 1e-12);
+                    tile, x.k.size(0), check.compared, difference),
+        check.ok() && difference <= 1e-12);
   }
   return all;
 }
@@ -100,22 +101,22 @@ void check_attend(std::uint64_t seed, kit::Report& report) {
     const Dims keys = {2, 3, kWords, 40};  // two texts, three heads of width 40
     const Inputs x = draw({2, 3, kFewer, 40}, keys, seed, dtype), self = draw(keys, keys, seed, dtype);
     const double full = largest_difference([&] { return attend(x.q, x.k, x.v); },
-                                           [&] { return plain(x.q, x.k, x.v); }, x, seed);
+                                           [&] { return plain_attention(x.q, x.k, x.v); }, x, seed);
     const double causal = largest_difference(
         [&] { return attend(self.q, self.k, self.v, {.mask = mask}); },
-        [&] { return plain(self.q, self.k, self.v, Mask::causal(kWords, kWords)); }, self, seed);
-    equal(report, fmt::format("attend() and plain ops, forward and backward, {}", name_of(dtype)), full,
-          allowed);
-    equal(report, fmt::format("attend() and plain ops, causal, {}", name_of(dtype)), causal, allowed);
+        [&] { return plain_attention(self.q, self.k, self.v, Mask::causal(kWords, kWords)); }, self, seed);
+    check_equal(report, fmt::format("attend() and plain ops, forward and backward, {}", name_of(dtype)), full,
+                allowed);
+    check_equal(report, fmt::format("attend() and plain ops, causal, {}", name_of(dtype)), causal, allowed);
   }
 }
 
 void count_tiles(Size words, const kit::Options& options, kit::Report& report) {
   const BlockMask mask = BlockMask::causal(words, words);
   const Inputs x = draw({words, 8}, {words, 8}, options.seed, DType::f32);
-  Watch all, some;
-  attend(x.q, x.k, x.v, {.score = watched(all)});
-  attend(x.q, x.k, x.v, {.mask = mask, .score = watched(some)});
+  MemoryProfiler all, some;
+  attend(x.q, x.k, x.v, {.score = profiled(all)});
+  attend(x.q, x.k, x.v, {.mask = mask, .score = profiled(some)});
   fmt::print("  causal, {} words: the kernel computed {} of {} tiles\n", words, some.tiles(), all.tiles());
   report.check("the number of computed tiles equals the mask's",
                some.tiles() == std::llround(mask.share() * static_cast<double>(all.tiles())));
@@ -126,31 +127,32 @@ namespace {
 
 using Attends = std::function<Tensor(const Inputs& x, const ScoreMod& score)>;
 
-void add_costs(Way& way, const Attends& attends, Size length, const kit::Options& options) {
+void add_costs(MethodCosts& result, const Attends& attends, Size length, const kit::Options& options) {
   const Inputs x = draw({length, 64}, {length, 64}, options.seed, DType::f32);
   const Tensor d_out = random_normal(x.q.shape(), options.seed);
-  Watch watch;
+  MemoryProfiler profiler;
   {
     Tape tape;
-    watch.follow(tape);
-    const std::vector<Tensor> found = tape.gradients(attends(x, watched(watch)), d_out, x.leaves());
-    watch.look();
+    profiler.follow(tape);
+    const std::vector<Tensor> found = tape.gradients(attends(x, profiled(profiler)), d_out, x.leaves());
+    profiler.sample();
   }
-  Watch counting;
-  attends({x.q.detach(), x.k.detach(), x.v.detach()}, watched(counting));
+  MemoryProfiler counting;
+  attends({x.q.detach(), x.k.detach(), x.v.detach()}, profiled(counting));
   const double seconds = kit::fastest(static_cast<int>(options.steps), [&] {
     Tape tape;
     tape.gradients(attends(x, {}), d_out, x.leaves());
   });
-  for (kit::Series* one : {&way.memory, &way.time, &way.tiles}) one->x.push_back(static_cast<double>(length));
-  way.memory.y.push_back(watch.mebibytes());
-  way.time.y.push_back(1e6 * seconds);
-  way.tiles.y.push_back(static_cast<double>(counting.tiles()));
+  for (kit::Series* one : {&result.memory, &result.time, &result.tiles})
+    one->x.push_back(static_cast<double>(length));
+  result.memory.y.push_back(profiler.peak_mebibytes());
+  result.time.y.push_back(1e6 * seconds);
+  result.tiles.y.push_back(static_cast<double>(counting.tiles()));
 }
 
 }  // namespace
 
-double power(const kit::Series& curve) {
+double growth_exponent(const kit::Series& curve) {
   double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
   for (std::size_t i = curve.x.size() < 3 ? 0 : curve.x.size() - 3; i < curve.x.size(); ++i) {
     const double x = std::log(curve.x[i]), y = std::log(curve.y[i]);
@@ -161,10 +163,12 @@ double power(const kit::Series& curve) {
 
 Costs measure(const kit::Options& options, kit::Report& report) {
   Costs costs;
-  for (Way* way : {&costs.ops, &costs.kernel, &costs.causal})
-    for (kit::Series* one : {&way->memory, &way->time})
-      one->name = way == &costs.ops ? "plain ops" : way == &costs.kernel ? "attend()" : "attend(), causal";
-  const auto ops = [](const Inputs& x, const ScoreMod&) { return plain(x.q, x.k, x.v); };
+  for (MethodCosts* result : {&costs.ops, &costs.kernel, &costs.causal})
+    for (kit::Series* one : {&result->memory, &result->time})
+      one->name = result == &costs.ops      ? "plain ops"
+                  : result == &costs.kernel ? "attend()"
+                                            : "attend(), causal";
+  const auto ops = [](const Inputs& x, const ScoreMod&) { return plain_attention(x.q, x.k, x.v); };
   const auto kernel = [](const Inputs& x, const ScoreMod& score) {
     return attend(x.q, x.k, x.v, {.score = score});
   };
@@ -190,9 +194,9 @@ Costs measure(const kit::Options& options, kit::Report& report) {
   for (kit::Chart* chart : {&memory, &time}) chart->x_scale = chart->y_scale = kit::Scale::log;
   kit::show(memory, options.out / "memory.svg");
   kit::show(time, options.out / "time.svg");
-  report.figure("exponent p of the number of tiles of attend(), Tᵖ", power(costs.kernel.tiles));
-  report.figure("exponent p of the time of plain ops, Tᵖ", power(costs.ops.time));
-  report.figure("exponent p of the time of attend(), Tᵖ", power(costs.kernel.time));
+  report.figure("exponent p of the number of tiles of attend(), Tᵖ", growth_exponent(costs.kernel.tiles));
+  report.figure("exponent p of the time of plain ops, Tᵖ", growth_exponent(costs.ops.time));
+  report.figure("exponent p of the time of attend(), Tᵖ", growth_exponent(costs.kernel.time));
   report.figure("time of causal attend(), in per cent of attend() without a mask",
                 100 * costs.causal.time.y.back() / costs.kernel.time.y.back(), "%");
   return costs;

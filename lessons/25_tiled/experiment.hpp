@@ -13,13 +13,12 @@
 
 namespace tapestry::lesson25 {
 
-/// A score below every other score.
 inline constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
 /// Returns scale · Q Kᵀ.
 Tensor scores_of(const Tensor& q, const Tensor& k);
-/// Computes attention as in earlier lessons, with its whole (Tq, Tk) matrix. The baseline of all comparisons.
-Tensor plain(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
+/// Computes attention with its whole (Tq, Tk) matrix, as in earlier lessons. The baseline of all comparisons.
+Tensor plain_attention(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {});
 /// Returns the rows begin … end − 1 of (…, T, d).
 Tensor rows(const Tensor& x, Size begin, Size end);
 
@@ -29,16 +28,16 @@ struct Inputs {
 };
 Inputs draw(const Dims& queries, const Dims& keys, std::uint64_t seed, DType dtype = DType::f64);
 
-using Computed = std::function<Tensor()>;
-/// The largest difference of two computations, in their values and in their gradients for a random cotangent.
-double largest_difference(const Computed& a, const Computed& b, const Inputs& x, std::uint64_t seed);
+using Computation = std::function<Tensor()>;
+/// Returns the largest difference of two computations, in their values and in their gradients for a random cotangent.
+double largest_difference(const Computation& a, const Computation& b, const Inputs& x, std::uint64_t seed);
 /// Reports a check such as "what: differ by 3e-16, allowed 1e-12".
-void equal(kit::Report& report, std::string_view what, double off, double allowed);
+void check_equal(kit::Report& report, std::string_view what, double difference, double allowed);
 
-/// The results of a thousand scores near 1000, in both orders, and softmax's result.
-void judge_online(std::array<double, 2> contexts, double log_sum_exp, const Tensor& scores,
-                  const Tensor& values, kit::Report& report);
-/// Adds the scores one after the other to the chapter's OnlineSoftmax.
+/// Compares an online softmax over these scores with softmax: the contexts in both orders, and the log-sum-exp.
+void compare_online(std::array<double, 2> contexts, double log_sum_exp, const Tensor& scores,
+                    const Tensor& values, kit::Report& report);
+/// Checks the chapter's OnlineSoftmax on a thousand scores near 1000, added forwards and backwards.
 template <class OnlineSoftmax>
 void check_online(std::uint64_t seed, kit::Report& report) {
   const Tensor s = 1000 + 3 * random_normal({1000}, seed, DType::f64),
@@ -48,32 +47,32 @@ void check_online(std::uint64_t seed, kit::Report& report) {
     forwards.add(s.at({j}), v.at({j}));
     backwards.add(s.at({999 - j}), v.at({999 - j}));
   }
-  judge_online({forwards.context(), backwards.context()}, forwards.log_sum_exp(), s, v, report);
+  compare_online({forwards.context(), backwards.context()}, forwards.log_sum_exp(), s, v, report);
 }
 
 /// Checks core's attend_partial() and merge(), with a mask under which query i sees the keys 0 … 2i.
 void check_merge(std::uint64_t seed, kit::Report& report);
-/// Runs gradcheck on (q, k, v, tile) → context for three tile sizes, and compares it with plain(). Returns
+/// Runs gradcheck on (q, k, v, tile) → context for three tile sizes, and compares it with plain_attention(). Returns
 /// whether all checks hold.
 bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const Tensor&, Size)>& tiled,
                  std::uint64_t seed, kit::Report& report);
-/// Compares attend() with plain(), forward and backward, in f32 and f64, with and without a causal mask.
+/// Compares attend() with plain_attention(), forward and backward, in f32 and f64, with and without a causal mask.
 void check_attend(std::uint64_t seed, kit::Report& report);
-/// Checks that attend() computes as many tiles as a causal mask over `words` words has. Writes the order in
-/// which the kernel visits them to visits.json.
+/// Checks that attend() computes as many tiles as a causal mask over `words` words has. Writes visits.json with the order
+/// in which the kernel visits tiles.
 void count_tiles(Size words, const kit::Options& options, kit::Report& report);
 
-/// The costs of one way to attend, at the lengths 64, 128 … 4096.
-struct Way {
+/// Costs of one implementation at the lengths 64, 128 … 4096.
+struct MethodCosts {
   kit::Series memory, time;  // peak MiB beyond the inputs, µs of the fastest run
   kit::Series tiles;         // number of tiles computed in forward; empty for plain ops
 };
 struct Costs {
-  Way ops, kernel, causal;
+  MethodCosts ops, kernel, causal;
 };
 /// Measures, prints a table and the growth of the time, and draws memory.svg and time.svg.
 Costs measure(const kit::Options& options, kit::Report& report);
-/// Returns the slope on logarithmic axes over the last three lengths: p, if y ~ xᵖ.
-double power(const kit::Series& curve);
+/// Returns the slope over the last three lengths on logarithmic axes, which is p if y grows as xᵖ.
+double growth_exponent(const kit::Series& curve);
 
 }  // namespace tapestry::lesson25

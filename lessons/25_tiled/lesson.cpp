@@ -113,8 +113,9 @@ void two_halves(std::uint64_t seed, kit::Report& report) {
     return attend_to(x.q, rows(x.k, begin, end), rows(x.v, begin, end));
   };
   const auto halves = [&] { return merged(part(0, 8), part(8, 20)); };
-  const auto whole = [&] { return plain(x.q, x.k, x.v); };
-  equal(report, "two parts merged, and all keys at once", largest_difference(halves, whole, x, seed), 1e-12);
+  const auto whole = [&] { return plain_attention(x.q, x.k, x.v); };
+  check_equal(report, "two parts merged, and all keys at once", largest_difference(halves, whole, x, seed),
+              1e-12);
   check_merge(seed, report);  // core's attend_partial() and merge() do the same, masked too
   const Tensor first = exp(part(0, 8).log_sum_exp - part(0, 20).log_sum_exp);  // the weight of the first part
   report.figure("weight of the first part, smallest of seven queries", 100 * min(first).item(), "%");
@@ -195,9 +196,9 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
 }
 
 // ---- 5. Memory and time -----------------------------------------------------------------------------------
-// One head of width 64 attends from T words to the same T words, forward and backward. watch.hpp measures the
-// memory after each op, gradient and tile. We report the peak: the largest amount of memory in use beyond the
-// inputs. At T = 4096, the peak was 194 MiB with plain ops and 12 MiB with attend().
+// One head of width 64 attends from T words to the same T words, forward and backward. memory_profiler.hpp
+// measures the memory after each op, gradient and tile. We report the peak: the largest amount of memory in use
+// beyond the inputs. At T = 4096, the peak was 194 MiB with plain ops and 12 MiB with attend().
 
 void memory_and_time(const kit::Options& options, kit::Report& report) {
   const kit::Question doubled = report.ask(
@@ -207,10 +208,10 @@ void memory_and_time(const kit::Options& options, kit::Report& report) {
   const Costs costs = measure(options, report);
   report.check_quoted("peak memory of plain ops at T = 4096", costs.ops.memory.y.back(), 194, 0.05, "MiB");
   report.check_quoted("peak memory of attend() at T = 4096", costs.kernel.memory.y.back(), 12, 0.1, "MiB");
-  report.at_least("exponent p of the memory of plain ops, Tᵖ", power(costs.ops.memory), 1.9);
-  report.at_most("exponent p of the memory of attend(), Tᵖ", power(costs.kernel.memory), 1.1);
+  report.at_least("exponent p of the memory of plain ops, Tᵖ", growth_exponent(costs.ops.memory), 1.9);
+  report.at_most("exponent p of the memory of attend(), Tᵖ", growth_exponent(costs.kernel.memory), 1.1);
   report.answer(
-      doubled, 'a', power(costs.kernel.memory) <= 1.1 && power(costs.kernel.tiles) >= 1.9,
+      doubled, 'a', growth_exponent(costs.kernel.memory) <= 1.1 && growth_exponent(costs.kernel.tiles) >= 1.9,
       "Without a mask, exact attention computes T² scores in every implementation. attend() stores only a "
       "few of them at a time.");
 }

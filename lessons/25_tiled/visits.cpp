@@ -5,7 +5,7 @@
 
 #include "core/attention/attend.hpp"
 #include "lessons/25_tiled/experiment.hpp"
-#include "lessons/25_tiled/watch.hpp"
+#include "lessons/25_tiled/memory_profiler.hpp"
 #include "lessons/kit/program/files.hpp"
 
 namespace tapestry::lesson25 {
@@ -25,12 +25,12 @@ Json rounded(const Tensor& values, double unit) {
 Json visit(const Inputs& x, Size queries, Size keys, bool causal) {
   const Tensor q = rows(x.q, 0, queries), k = rows(x.k, 0, keys), v = rows(x.v, 0, keys);
   const BlockMask mask = causal ? BlockMask::causal(queries, keys) : BlockMask();
-  Watch watch;
-  attend(q, k, v, {.mask = mask, .score = watched(watch)});
+  MemoryProfiler profiler;
+  attend(q, k, v, {.mask = mask, .score = profiled(profiler)});
   return {{"queries", queries},
           {"keys", keys},
           {"causal", causal},
-          {"order", watch.visited},
+          {"order", profiler.visited_tiles},
           {"log_sum_exp", rounded(attend_partial(q, k, v, {.mask = mask}).log_sum_exp, 1e-3)}};
 }
 
