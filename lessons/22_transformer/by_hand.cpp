@@ -54,7 +54,7 @@ void check_translator(const TranslatorByHand& translator, std::uint64_t seed, ki
                kit::farthest(kit::gradients(by_hand, leaves, 4), kit::gradients(by_nn, leaves, 4)) < 1e-11);
 }
 
-Seen seen_at_first(const TranslatorByHand& translator, std::uint64_t seed) {
+LogitChanges changes_of_first_logits(const TranslatorByHand& translator, std::uint64_t seed) {
   const TransformerTranslator model = small(seed);
   const auto first = [&](const Indices& source, const Indices& words) {
     return select(slice(translator(model, source, kLengths, words), 0, 0, 1), 1, 0);
@@ -66,14 +66,14 @@ Seen seen_at_first(const TranslatorByHand& translator, std::uint64_t seed) {
 
 }  // namespace
 
-Seen check_by_hand(const BlockByHand& block, const TranslatorByHand& translator, std::uint64_t seed,
-                   kit::Report& report) {
+LogitChanges check_by_hand(const BlockByHand& block, const TranslatorByHand& translator, std::uint64_t seed,
+                           kit::Report& report) {
   check_block(block, seed, report);
   check_translator(translator, seed, report);
-  const Seen seen = seen_at_first(translator, seed);
-  report.figure("change of the first logits with the decoder's last input word", seen.last_written);
-  report.figure("change of the first logits with the last source word", seen.last_read);
-  return seen;
+  const LogitChanges changes = changes_of_first_logits(translator, seed);
+  report.figure("change of the first logits with the decoder's last input word", changes.last_input);
+  report.figure("change of the first logits with the last source word", changes.last_source);
+  return changes;
 }
 
 }  // namespace tapestry::lesson22

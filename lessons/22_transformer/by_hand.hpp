@@ -15,15 +15,15 @@ using BlockByHand = std::function<Tensor(const TransformerBlock& nn, Tensor x, c
 using TranslatorByHand = std::function<Tensor(const TransformerTranslator& nn, const Indices& source,
                                               const ValidLengths& lengths, const Indices& words)>;
 
-/// Changes of the logits for the first output word when another word is changed: the last input word of the
-/// decoder, or the last word of the source.
-struct Seen {
-  double last_written = 0, last_read = 0;
+/// Largest changes of the logits for the first output word if the decoder's last input word changes, and if the last word
+/// of the source changes.
+struct LogitChanges {
+  double last_input = 0, last_source = 0;
 };
 
 /// Gradient-checks a decoder's block and compares it with nn/'s. Compares the logits and gradients of the whole
 /// translator with nn/'s. Prints the changes of the first logits.
-Seen check_by_hand(const BlockByHand& block, const TranslatorByHand& translator, std::uint64_t seed,
-                   kit::Report& report);
+LogitChanges check_by_hand(const BlockByHand& block, const TranslatorByHand& translator, std::uint64_t seed,
+                           kit::Report& report);
 
 }  // namespace tapestry::lesson22

@@ -110,9 +110,9 @@ void build(std::uint64_t seed, kit::Report& report) {
                  "can change?",
                  {"none at <start>, because the decoder is causal", "only the logits at the last position",
                   "all logits, also those at <start>"});
-  const Seen seen = check_by_hand(block, translator, seed, report);
+  const LogitChanges changes = check_by_hand(block, translator, seed, report);
   report.answer(
-      last, 'c', seen.last_written == 0 && seen.last_read > 1e-6,
+      last, 'c', changes.last_input == 0 && changes.last_source > 1e-6,
       "The encoder processes the whole source before the decoder writes its first word, and the first word "
       "may depend on any source word. Only attend(y, y) is causal, because later output words must not be "
       "used.");
@@ -142,7 +142,7 @@ void build(std::uint64_t seed, kit::Report& report) {
 // steps. Everything else is the same.
 
 void warm_up(const kit::Options& options, kit::Report& report) {
-  const std::vector<double> w = adam_places({1e-3, -1e-3}), large = adam_places({1e3});
+  const std::vector<double> w = adam_trajectory({1e-3, -1e-3}), large = adam_trajectory({1e3});
   const double mean = 0.9 * 0.1 - 0.1, part = 1 - 0.9 * 0.9;
   kit::check_worked_example(report, "two steps of Adam that disagree",
                             {{w[0], -1}, {large[0], -1}, {mean, -0.01}, {part, 0.19}, {w[1] - w[0], 0.053}});
@@ -152,7 +152,7 @@ void warm_up(const kit::Options& options, kit::Report& report) {
                  "compared with the loss with warm-up?",
                  {"much larger", "smaller, because the weights have moved further", "about the same"});
   report.answer(
-      rise, 'a', race(options, report) >= 1,
+      rise, 'a', compare_warm_up(options, report) >= 1,
       "The translator without warm-up has learned how frequent each word is, and hardly more. With the "
       "same learning rate, the other translator goes on learning. Without warm-up, the first steps were "
       "large, and they depended on very few batches.");
@@ -193,7 +193,7 @@ void names(const kit::TransformerConfig& config, const kit::Options& options, ki
                  {"neither decoder", "the transformer decoder, clearly more often than the recurrent one",
                   "both decoders, nearly always"});
   report.answer(
-      kept, 'b', keep_names(config, options, report),
+      kept, 'b', train_on_names(config, options, report),
       "The recurrent decoder attends only to the source, so up to twelve chosen names must fit into its "
       "state. This is the bottleneck from lesson 10, now in the decoder. In the transformer decoder, "
       "attend(y, y) can attend to the place where the name was written.");

@@ -14,7 +14,7 @@ namespace tapestry::lesson22 {
 constexpr std::int64_t kFirst = 4;  // after <pad>, <start>, <end> and <unk>
 
 NamedThings draw_things(kit::Random random, Size rows) {
-  kit::Ids things, fed, names, known, since;
+  kit::Ids things, inputs, names, known, words_ago;
   for (Size row = 0; row < rows; ++row) {
     std::vector<std::int64_t> name(kKinds, -1), named(kKinds, 0);
     std::int64_t last = kStart;
@@ -24,15 +24,15 @@ NamedThings draw_things(kit::Random random, Size rows) {
       const bool first = name[at] < 0;
       if (first) name[at] = kFirst + kind * kNamesOfKind + random.below(kNamesOfKind);
       things.push_back(kFirst + kind);
-      fed.push_back(last);
+      inputs.push_back(last);
       names.push_back(last = name[at]);
       known.push_back(first ? -1 : last);
-      since.push_back(first ? 0 : t - named[at]);
+      words_ago.push_back(first ? 0 : t - named[at]);
       named[at] = t;
     }
   }
   const auto table = [rows](const kit::Ids& ids) { return Indices(ids, {rows, kThings}); };
-  return {table(things), table(fed), table(names), table(known), table(since)};
+  return {table(things), table(inputs), table(names), table(known), table(words_ago)};
 }
 
 namespace {
@@ -70,20 +70,20 @@ NameKeeper train_keeper(const kit::TransformerConfig& config, const kit::Options
               .seed = options.seed},
              [&](kit::Random random) {
                const NamedThings batch = draw_things(random, kRows);
-               return cross_entropy((*model)(batch.things, {}, batch.fed), batch.names);
+               return cross_entropy((*model)(batch.things, {}, batch.inputs), batch.names);
              });
   const Evaluating evaluating(*model);
   const NamedThings test = draw_things(kit::Random(options.seed, 1'000'000), options.smoke ? 10 : 500);
-  const kit::Ids said = argmax((*model)(test.things, {}, test.fed)).to_vector(),
-                 known = test.known.to_vector(), since = test.since.to_vector();
+  const kit::Ids predicted = argmax((*model)(test.things, {}, test.inputs)).to_vector(),
+                 known = test.known.to_vector(), words_ago = test.words_ago.to_vector();
   NameKeeper keeper{kit::weights_of(*model), 0, {config.label(), {}, {}}};
   double all = 0, kept = 0;
-  for (const auto& [from, to] : kAgo) {
+  for (const auto& [from, to] : kDistances) {
     double of_these = 0, kept_of_these = 0;
-    for (std::size_t i = 0; i < said.size(); ++i) {
-      if (known[i] < 0 || since[i] < from || since[i] > to) continue;
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      if (known[i] < 0 || words_ago[i] < from || words_ago[i] > to) continue;
       ++of_these;
-      kept_of_these += said[i] == known[i];
+      kept_of_these += predicted[i] == known[i];
     }
     all += of_these, kept += kept_of_these;
     keeper.by_time.x.push_back(static_cast<double>(from + to) / 2);
@@ -112,7 +112,7 @@ void time_steps(kit::TransformerConfig config, const kit::Options& options) {
 
 }  // namespace
 
-bool keep_names(kit::TransformerConfig config, const kit::Options& options, kit::Report& report) {
+bool train_on_names(kit::TransformerConfig config, const kit::Options& options, kit::Report& report) {
   config.recurrent_decoder = false;
   config.dropout = config.word_dropout = 0;  // every text is new, so the model cannot memorise any
   const NameKeeper transformer = train_keeper(config, options);

@@ -130,7 +130,7 @@ double draw_smoothing(double smoothing, const kit::Options& options) {
   return smoothed.x[static_cast<std::size_t>(least)];
 }
 
-std::vector<double> adam_places(const std::vector<double>& gradients) {
+std::vector<double> adam_trajectory(const std::vector<double>& gradients) {
   const Tensor weight = variable(zeros({1}, DType::f64));
   Adam adam({weight}, {.learning_rate = 1, .epsilon = 0});
   std::vector<double> places;
@@ -145,7 +145,7 @@ std::vector<double> adam_places(const std::vector<double>& gradients) {
   return places;
 }
 
-double race(const kit::Options& options, kit::Report& report) {
+double compare_warm_up(const kit::Options& options, kit::Report& report) {
   const kit::Corpus corpus = kit::grammar_corpus(options.seed, {.sentences = options.smoke ? 500 : 4000});
   const Start hasty = start(false, corpus, options), warm = start(true, corpus, options);
   const double frequencies = loss_of_frequencies(corpus);

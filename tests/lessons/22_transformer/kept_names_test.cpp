@@ -9,8 +9,9 @@ namespace tapestry::lesson22 {
 
 TEST_CASE("a kind keeps the name that it got first", "[kit]") {
   const NamedThings drawn = draw_things(kit::Random(3, 7), 50);
-  const auto things = drawn.things.to_vector(), fed = drawn.fed.to_vector(), names = drawn.names.to_vector(),
-             known = drawn.known.to_vector(), since = drawn.since.to_vector();
+  const auto things = drawn.things.to_vector(), inputs = drawn.inputs.to_vector(),
+             names = drawn.names.to_vector(), known = drawn.known.to_vector(),
+             words_ago = drawn.words_ago.to_vector();
   REQUIRE(drawn.things.shape() == Dims{50, kThings});
   bool right = true;
   std::map<std::int64_t, std::int64_t> firsts;  // how often each of a kind's names was taken
@@ -20,14 +21,14 @@ TEST_CASE("a kind keeps the name that it got first", "[kit]") {
       const std::size_t i = row * kThings + t;
       const std::int64_t kind = things[i] - 4, name = names[i] - 4;
       right &= kind >= 0 && kind < kKinds && name / kNamesOfKind == kind;
-      right &= fed[i] == (t == 0 ? kStart : names[i - 1]);
+      right &= inputs[i] == (t == 0 ? kStart : names[i - 1]);
       const auto before = last.find(kind);
       if (before == last.end()) {
-        right &= known[i] == -1 && since[i] == 0;
+        right &= known[i] == -1 && words_ago[i] == 0;
         ++firsts[name % kNamesOfKind];
       } else {
         right &= known[i] == names[i] && names[i] == names[row * kThings + before->second];
-        right &= since[i] == static_cast<std::int64_t>(t - before->second);
+        right &= words_ago[i] == static_cast<std::int64_t>(t - before->second);
       }
       last[kind] = t;
     }
