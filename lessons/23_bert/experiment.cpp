@@ -31,7 +31,7 @@ Tensor weights_on(const MaskedModel& model, const Row& row) {
 
 }  // namespace
 
-void show_hiding(const Hide& hide, const Dictionary& dictionary, std::uint64_t seed) {
+void show_masking(const Hide& hide, const Dictionary& dictionary, std::uint64_t seed) {
   const GrammarSentence zone = kit::grammar_showcase();
   const Row whole = dictionary.read(zone.source, zone.target);
   Random random(seed);
@@ -53,7 +53,7 @@ void show_hiding(const Hide& hide, const Dictionary& dictionary, std::uint64_t s
   }
 }
 
-Fates count_fates(const Hide& hide, const Dictionary& dictionary, const kit::Options& options) {
+MaskingStatistics count_masking(const Hide& hide, const Dictionary& dictionary, const kit::Options& options) {
   Random random(options.seed);
   double words = 0, chosen = 0, masked = 0, same = 0;
   for (const GrammarSentence& one :
@@ -96,7 +96,7 @@ void check_head(const Loss& loss, const Hide& hide, const Dictionary& dictionary
 void pretrain(MaskedModel& model, const Hide& hide, const Dictionary& dictionary,
               const kit::Options& options) {
   constexpr int kRows = 64;
-  const auto text = moody(options.seed, 7, GrammarSplit::train, options.smoke ? 200 : 20'000);
+  const auto text = sentences_with_mood(options.seed, 7, GrammarSplit::train, options.smoke ? 200 : 20'000);
   fmt::print("  {} sentences, {} words in the dictionary, {} parameters\n", text.size(),
              dictionary.words.size(), kit::weights_of(model));
   kit::train(
@@ -116,13 +116,14 @@ void pretrain(MaskedModel& model, const Hide& hide, const Dictionary& dictionary
       });
 }
 
-double recovered(MaskedModel& model, const Dictionary& dictionary, std::int64_t segment, Given given,
+double recovered(MaskedModel& model, const Dictionary& dictionary, std::int64_t segment, Context context,
                  const kit::Options& options) {
   const Evaluating evaluating(model);
   Random random(options.seed);
   std::vector<Row> rows;
-  for (const GrammarSentence& one : moody(options.seed, 6, GrammarSplit::fresh, options.smoke ? 20 : 1000)) {
-    const bool both = given == Given::both_halves;
+  for (const GrammarSentence& one :
+       sentences_with_mood(options.seed, 6, GrammarSplit::fresh, options.smoke ? 20 : 1000)) {
+    const bool both = context == Context::both_languages;
     Row row = dictionary.read(both || segment == 0 ? one.source : Words{},
                               both || segment == 1 ? one.target : Words{});
     std::size_t at = 0;
@@ -133,9 +134,10 @@ double recovered(MaskedModel& model, const Dictionary& dictionary, std::int64_t 
     rows.push_back(row);
   }
   const Batch batch = batch_of(rows);
-  const Ids said = argmax(model(batch)).to_vector(), wanted = batch.answers.to_vector();
+  const Ids predicted = argmax(model(batch)).to_vector(), expected = batch.answers.to_vector();
   double right = 0;
-  for (std::size_t i = 0; i < wanted.size(); ++i) right += wanted[i] != kNone && wanted[i] == said[i];
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    right += expected[i] != kNone && expected[i] == predicted[i];
   return 100 * right / static_cast<double>(rows.size());
 }
 
@@ -158,7 +160,8 @@ double show_attention(MaskedModel& model, const Dictionary& dictionary, const ki
 
   std::vector<double> other(static_cast<std::size_t>(weights.size(0)), 0.0);
   double words = 0;
-  for (const GrammarSentence& one : moody(options.seed, 6, GrammarSplit::fresh, options.smoke ? 2 : 50)) {
+  for (const GrammarSentence& one :
+       sentences_with_mood(options.seed, 6, GrammarSplit::fresh, options.smoke ? 2 : 50)) {
     const Row text = dictionary.read(one.source, one.target);
     const std::vector<double> all = weights_on(model, text).to_vector();  // heads, words, words
     const std::size_t length = text.words.size();

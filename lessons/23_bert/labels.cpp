@@ -24,11 +24,11 @@ Labelled labelled(const Dictionary& dictionary, std::uint64_t seed, std::uint64_
                   Size count) {
   std::vector<Row> rows;
   Ids labels;
-  Size wanted[2] = {count / 2, count - count / 2};
-  for (const GrammarSentence& one : moody(seed, stream, split, 3 * count + 30)) {
+  Size expected[2] = {count / 2, count - count / 2};
+  for (const GrammarSentence& one : sentences_with_mood(seed, stream, split, 3 * count + 30)) {
     const bool friendly = mood(one) > 0;
-    if (wanted[friendly] == 0) continue;
-    --wanted[friendly];
+    if (expected[friendly] == 0) continue;
+    --expected[friendly];
     rows.push_back(dictionary.read({}, one.target));
     labels.push_back(friendly);
   }
@@ -67,7 +67,7 @@ double never_labelled(const Labelled& test, const Labelled& labels) {
 
 void show_labels(const kit::Options& options) {
   int shown[2] = {0, 0};
-  for (const GrammarSentence& one : moody(options.seed, 100, GrammarSplit::train, 100)) {
+  for (const GrammarSentence& one : sentences_with_mood(options.seed, 100, GrammarSplit::train, 100)) {
     const bool friendly = mood(one) > 0;
     if (shown[friendly]++ < 2)
       fmt::print("  {:<10}  {}\n", friendly ? "friendly" : "unfriendly", kit::join_words(one.target));
@@ -88,21 +88,21 @@ FewLabels few_labels(const MaskedModel& pretrained, const Dictionary& dictionary
   FewLabels at_32;
   for (const Size count : {8, 16, 32, 64, 128}) {
     if (how.smoke && count > 8) break;
-    double tuned = 0, untaught = 0, unknown = 0;
+    double fine_tuned = 0, from_random = 0, unknown = 0;
     for (Size draw = 0; draw < draws; ++draw) {
       const auto number = static_cast<std::uint64_t>(draw);
       const Labelled labels = labelled(dictionary, how.seed, 100 + number, GrammarSplit::train, count);
       const auto share = 1 / static_cast<double>(draws);
-      tuned += share * fine_tune(options, &pretrained, labels, test, how.seed + number, steps);
-      untaught += share * fine_tune(options, nullptr, labels, test, how.seed + number, steps);
+      fine_tuned += share * fine_tune(options, &pretrained, labels, test, how.seed + number, steps);
+      from_random += share * fine_tune(options, nullptr, labels, test, how.seed + number, steps);
       unknown += share * never_labelled(test, labels);
     }
-    fmt::print("  {:>6}  {:>8.1f} %  {:>17.1f} %  {:>22.1f} %\n", count, tuned, untaught, unknown);
+    fmt::print("  {:>6}  {:>8.1f} %  {:>17.1f} %  {:>22.1f} %\n", count, fine_tuned, from_random, unknown);
     for (std::size_t i = 0; i < 2; ++i) {
       chart.series[i].x.push_back(static_cast<double>(count));
-      chart.series[i].y.push_back(i == 0 ? tuned : untaught);
+      chart.series[i].y.push_back(i == 0 ? fine_tuned : from_random);
     }
-    if (count == 32) at_32 = {tuned, untaught, unknown};
+    if (count == 32) at_32 = {fine_tuned, from_random, unknown};
   }
   kit::show(chart, how.out / "labels.svg");
   return at_32;

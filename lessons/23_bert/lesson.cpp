@@ -69,11 +69,11 @@ void hiding(const Dictionary& dictionary, const kit::Options& options, kit::Repo
                              {-std::log(0.2), 1.609},
                              {-std::log(0.5 * 0.2) / 2, 1.151},
                              {-std::log(0.5 * 0.2) / 4, 0.576}});
-  show_hiding(hide, dictionary, options.seed);
-  const Fates fates = count_fates(hide, dictionary, options);
-  report.check_quoted("chosen", fates.chosen, 25, 0.05, "%");
-  report.check_quoted("of these became [mask]", fates.masked, 80, 0.05, "%");
-  report.check_quoted("unchanged (or replaced by the same word)", fates.same, 10, 0.15, "%");
+  show_masking(hide, dictionary, options.seed);
+  const MaskingStatistics statistics = count_masking(hide, dictionary, options);
+  report.check_quoted("chosen", statistics.chosen, 25, 0.05, "%");
+  report.check_quoted("of these became [mask]", statistics.masked, 80, 0.05, "%");
+  report.check_quoted("unchanged (or replaced by the same word)", statistics.same, 10, 0.15, "%");
 }
 
 // ---- 2. The head that predicts hidden words ---------------------------------------------------------------
@@ -134,13 +134,13 @@ void pretraining(MaskedModel& model, const Dictionary& dictionary, const kit::Op
       {"as many as with both: the neighbouring words are enough", "clearly fewer than with both, but some",
        "none"});
   pretrain(model, hide, dictionary, options);
-  const auto back = [&](std::int64_t segment, Given given) {
-    return recovered(model, dictionary, segment, given, options);
+  const auto back = [&](std::int64_t segment, Context context) {
+    return recovered(model, dictionary, segment, context, options);
   };
-  const double english = back(0, Given::both_halves), french = back(1, Given::both_halves);
+  const double english = back(0, Context::both_languages), french = back(1, Context::both_languages);
   report.at_least("hidden English words recovered", english, 95, "%");
   report.at_least("hidden French words recovered", french, 95, "%");
-  const double english_alone = back(0, Given::own_half), french_alone = back(1, Given::own_half);
+  const double english_alone = back(0, Context::own_language), french_alone = back(1, Context::own_language);
   report.figure("English words recovered from the English half alone", english_alone, "%");
   report.figure("French words recovered from the French half alone", french_alone, "%");
   report.answer(
@@ -198,7 +198,7 @@ void fine_tuning(const MaskedModel& model, const Dictionary& dictionary, const k
       {"10 percentage points higher, or more", "about equal: both have the same labels",
        "lower: its encoder has learned another task"});
   const FewLabels at_32 = few_labels(model, dictionary, options);
-  const double points = at_32.tuned - at_32.untaught;
+  const double points = at_32.fine_tuned - at_32.from_random;
   report.at_least("accuracy gained by pretraining, 32 labels", points, 10, "points");
   report.answer(
       gain, 'a', points >= 10,

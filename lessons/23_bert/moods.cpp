@@ -31,8 +31,8 @@ int mood(const kit::GrammarSentence& sentence) {
   return friendly * unfriendly > 0 ? 0 : friendly - unfriendly;
 }
 
-std::vector<kit::GrammarSentence> moody(std::uint64_t seed, std::uint64_t stream, kit::GrammarSplit split,
-                                        Size count) {
+std::vector<kit::GrammarSentence> sentences_with_mood(std::uint64_t seed, std::uint64_t stream,
+                                                      kit::GrammarSplit split, Size count) {
   std::vector<kit::GrammarSentence> kept;
   for (const kit::GrammarSentence& one : kit::grammar_sentences(seed, stream, split, 12 * count + 500))
     if (std::abs(mood(one)) >= 2 && static_cast<Size>(kept.size()) < count) kept.push_back(one);

@@ -13,7 +13,7 @@ int mood(const kit::GrammarSentence& sentence);
 
 /// Returns `count` sentences, or fewer if not enough are found. Each has at least two words with a mood, all
 /// of the same kind.
-std::vector<kit::GrammarSentence> moody(std::uint64_t seed, std::uint64_t stream, kit::GrammarSplit split,
-                                        Size count);
+std::vector<kit::GrammarSentence> sentences_with_mood(std::uint64_t seed, std::uint64_t stream,
+                                                      kit::GrammarSplit split, Size count);
 
 }  // namespace tapestry::lesson23

@@ -42,7 +42,7 @@ TEST_CASE("rows of different lengths are padded, and ask for nothing there", "[k
 }
 
 TEST_CASE("sentences with a mood have two words of it at least, and none of the other", "[kit]") {
-  const auto sentences = moody(4, 2, kit::GrammarSplit::train, 200);
+  const auto sentences = sentences_with_mood(4, 2, kit::GrammarSplit::train, 200);
   CHECK(sentences.size() == 200);
   int friendly = 0;
   for (const GrammarSentence& one : sentences) {
