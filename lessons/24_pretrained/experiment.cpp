@@ -45,11 +45,11 @@ struct Misread {
   double length = 0;  // the largest difference of a vector's norm from 1
 };
 
-Misread misread(const Theirs& theirs, const Reading& reading) {
-  const Reader reader = read_model(theirs.folder, reading);
-  const SafeTensors golden = read_safetensors(theirs.reference);
+Misread misread(const ReferenceModel& reference, const ReadOptions& options) {
+  const Reader reader = read_model(reference.folder, options);
+  const SafeTensors golden = read_safetensors(reference.reference);
   const Tensor vectors =
-      embed_all(*reader.encoder, encode_all(reader.pieces, sentences_in(golden, theirs.reference)));
+      embed_all(*reader.encoder, encode_all(reader.pieces, sentences_in(golden, reference.reference)));
   const Tensor expected = golden.at("embeddings").to(vectors.dtype());
   const std::vector<double> cosines = sum(vectors * expected, {-1}).to_vector();
   return {kit::largest(vectors - expected), *std::min_element(cosines.begin(), cosines.end()),
@@ -65,7 +65,7 @@ std::string exchanged(std::string name, const std::string& a, const std::string&
     return true;
   };
   if (!put(a, b)) put(b, a);
-  return their_name(name);
+  return published_name(name);
 }
 
 void check_padding(const Reader& reader, const std::vector<std::string>& texts, kit::Report& report) {
@@ -119,7 +119,7 @@ void show_head(const Reader& reader, const std::string& text, const kit::Options
 
 }  // namespace
 
-Theirs tiny_model() {
+ReferenceModel tiny_model() {
   const fs::path folder = kit::project_file("lessons/24_pretrained/tiny");
   return {folder, folder / "reference.safetensors"};
 }
@@ -167,11 +167,12 @@ void check_pooling(const std::function<Tensor(const Tensor&, const ValidLengths&
       kit::farthest({by_hand(states, lengths)}, {means / sqrt(sum(means * means, {-1}, Keep::yes))}) < 1e-12);
 }
 
-void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& options, kit::Report& report) {
-  const Reader reader = read_model(theirs.folder);
+void check_against_reference(const ReferenceModel& reference, double allowed, const kit::Options& options,
+                             kit::Report& report) {
+  const Reader reader = read_model(reference.folder);
   fmt::print("{}", reader.summary);
-  const SafeTensors golden = read_safetensors(theirs.reference);
-  const std::vector<Ids> rows = encode_all(reader.pieces, sentences_in(golden, theirs.reference));
+  const SafeTensors golden = read_safetensors(reference.reference);
+  const std::vector<Ids> rows = encode_all(reader.pieces, sentences_in(golden, reference.reference));
   Ids ids, lengths;
   for (const Ids& row : rows) {
     ids.insert(ids.end(), row.begin(), row.end());
@@ -195,29 +196,30 @@ void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& opti
   fmt::print(stderr, "  {:.1f} sentences per second, best of {}\n", best, rounds);
 }
 
-double read_with_mistakes(const Theirs& theirs, kit::Report& report) {
-  const Reading query_key{[](std::string name) { return exchanged(std::move(name), ".query.", ".key."); }},
+double read_with_mistakes(const ReferenceModel& reference, kit::Report& report) {
+  const ReadOptions query_key{
+      [](std::string name) { return exchanged(std::move(name), ".query.", ".key."); }},
       norms{
           [](std::string name) { return exchanged(std::move(name), ".self_norm.", ".feed_forward_norm."); }},
-      relu{their_name, [](const Sizes&sizes) {
-             TransformerOptions options = make_of(sizes);
+      relu{published_name, [](const Sizes&sizes) {
+             TransformerOptions options = bert_options(sizes);
              options.block.activation = Activation::relu;
              return options;
            }};
   double length = 0;
   for (const auto& [what, reading] :
-       {std::pair<const char*, const Reading*>{"query and key exchanged", &query_key},
+       {std::pair<const char*, const ReadOptions*>{"query and key exchanged", &query_key},
         {"two norms of a block exchanged", &norms},
         {"ReLU in place of GELU", &relu}}) {
-    const Misread found = misread(theirs, *reading);
+    const Misread found = misread(reference, *reading);
     length = std::max(length, found.length);
     report.at_least(fmt::format("{}: largest difference", what), found.off, 1e-2);
     report.figure("  lowest cosine with the right vector", found.cosine);
   }
-  const Reading misspelt{[](std::string name) { return their_name(std::move(name)).append("s"); }};
+  const ReadOptions misspelt{[](std::string name) { return published_name(std::move(name)).append("s"); }};
   bool refused = false;
   try {
-    read_model(theirs.folder, misspelt);
+    read_model(reference.folder, misspelt);
   } catch (const Error&) {
     refused = true;
   }
@@ -225,8 +227,8 @@ double read_with_mistakes(const Theirs& theirs, kit::Report& report) {
   return length;
 }
 
-double judge_small(const TransformerEncoder& trained, const Reader& reader, const kit::Options& options,
-                   kit::Report& report) {
+double check_small_model(const TransformerEncoder& trained, const Reader& reader, const kit::Options& options,
+                         kit::Report& report) {
   const PairsOfTexts texts = texts_of(
       kit::grammar_sentences(options.seed, 25, kit::GrammarSplit::held_out, options.smoke ? 50 : 500));
   const std::vector<Ids> rows = encode_all(reader.pieces, texts.english);
@@ -241,7 +243,8 @@ double judge_small(const TransformerEncoder& trained, const Reader& reader, cons
   return 100 * right / static_cast<double>(nearest.size());
 }
 
-void look_around(const Reader& reader, bool published, const kit::Options& options, kit::Report& report) {
+void show_similarities(const Reader& reader, bool published, const kit::Options& options,
+                       kit::Report& report) {
   const std::vector<std::string> texts = shown_texts(published, options.seed);
   check_padding(reader, texts, report);
   show_nearness(reader, texts, options);

@@ -53,7 +53,7 @@ void write_sizes(const fs::path& folder, const Sizes& sizes, Size longest) {
                                               {"num_hidden_layers", sizes.layers},
                                               {"num_attention_heads", sizes.heads},
                                               {"intermediate_size", sizes.hidden},
-                                              {"max_position_embeddings", sizes.places},
+                                              {"max_position_embeddings", sizes.max_positions},
                                               {"type_vocab_size", sizes.segments},
                                               {"layer_norm_eps", sizes.epsilon}}
                                    .dump(1));

@@ -127,14 +127,14 @@ constexpr std::pair<const char*, const char*> kNames[] = {
     {".feed_forward_norm.", ".output.LayerNorm."},
 };
 
-std::string their_name(std::string name) {
+std::string published_name(std::string name) {
   for (const auto& [ours, theirs] : kNames)
     if (const std::size_t at = name.find(ours); at != name.npos)
       name.replace(at, std::string_view(ours).size(), theirs);
   return name;
 }
 
-TransformerOptions make_of(const Sizes& sizes) {
+TransformerOptions bert_options(const Sizes& sizes) {
   TransformerOptions options;
   options.vocabulary = sizes.vocabulary;
   options.layers = sizes.layers;
@@ -145,7 +145,7 @@ TransformerOptions make_of(const Sizes& sizes) {
                    .epsilon = sizes.epsilon,
                    .activation = Activation::gelu,
                    .bias = Bias::yes};
-  options.positions = learned_positions(sizes.places, 0.1);
+  options.positions = learned_positions(sizes.max_positions, 0.1);
   options.scale_words = false;
   options.segments = sizes.segments;
   options.input_norm = true;
@@ -156,14 +156,15 @@ TransformerOptions make_of(const Sizes& sizes) {
 // What happens if we make a mistake? We make four mistakes, one at a time: we exchange query and key; we
 // exchange the two norms of a block; we use ReLU in place of GELU; and we misspell a name.
 
-void read_wrongly(const Theirs& theirs, kit::Report& report) {
+void read_with_each_mistake(const ReferenceModel& reference, kit::Report& report) {
   const kit::Question noticed = report.ask(
       "query and key exchanged",
       "Suppose that the names of query and key are exchanged in the table. How could you detect the mistake?",
       {"The program refuses the file, because a shape does not fit.",
        "Only by a comparison with another program's numbers.",
        "The vectors have a norm above 1, or contain NaN."});
-  const double length = read_with_mistakes(theirs, report);  // vectors with a mistake differ by at least 1e-2
+  const double length =
+      read_with_mistakes(reference, report);  // vectors with a mistake differ by at least 1e-2
   report.answer(
       noticed, 'b', length < 1e-5,
       "All shapes fit, and the vectors are still unit vectors. Only a comparison with numbers from another "
@@ -197,7 +198,7 @@ void small_model(const kit::Options& options, const fs::path& folder, kit::Repor
       "the 500 English sentences is the nearest French vector the translation?",
       {"nearly all of them", "about 6 in 100, because 32 of 500 is 6 %", "about half of them"});
   const std::unique_ptr<TransformerEncoder> trained = train_small(options, folder);
-  const double right = judge_small(*trained, read_model(folder), options, report);
+  const double right = check_small_model(*trained, read_model(folder), options, report);
   report.at_least("translations found among new sentences", right, 95, "%");
   report.answer(
       found, 'a', right >= 95,
@@ -228,23 +229,23 @@ int main(int argc, char** argv) {
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const bool published = !weights.empty();
     const fs::path small = published ? weights : options.out / "model";
-    if (!yours.file.empty()) return embed_yours(small, yours);
+    if (!yours.file.empty()) return embed_lines(small, yours);
     if (!yours.output.empty())
       throw kit::UsageError("--output needs --embed-file; add --embed-file, or leave out --output");
     if (!published && program.given("--reference"))
       throw kit::UsageError(
           "--reference needs --weights; it holds the vectors that the model of --weights must return");
-    const Theirs theirs = published ? Theirs{weights, reference} : tiny_model();
+    const ReferenceModel model = published ? ReferenceModel{weights, reference} : tiny_model();
     report.section("Pieces of words");
     show_pieces(report);
     report.section("One vector for a sentence");
     show_pooling(options.seed, report);
     report.section("Weights by name");
-    judge_theirs(theirs, published ? 1e-4 : 1e-5, options, report);
+    check_against_reference(model, published ? 1e-4 : 1e-5, options, report);
     report.section("Mistakes in reading a model");
-    read_wrongly(theirs, report);
+    read_with_each_mistake(model, report);
     report.section("Sentence similarity and an attention head");
     if (!published) small_model(options, small, report);
-    look_around(read_model(small), published, options, report);
+    show_similarities(read_model(small), published, options, report);
   });
 }

@@ -21,27 +21,27 @@ namespace fs = std::filesystem;
 
 /// The sizes in config.json.
 struct Sizes {
-  Size vocabulary = 0, width = 0, layers = 0, heads = 0, hidden = 0, places = 0, segments = 2;
+  Size vocabulary = 0, width = 0, layers = 0, heads = 0, hidden = 0, max_positions = 0, segments = 2;
   double epsilon = 1e-12;
 };
 
 // lesson.cpp
 
-/// Returns the name in the file: "stack.blocks.3.self.output.bias" →
+/// Returns a parameter's name in the published file: "stack.blocks.3.self.output.bias" →
 /// "encoder.layer.3.attention.output.dense.bias".
-std::string their_name(std::string name);
+std::string published_name(std::string name);
 /// Returns the options of a BERT of these sizes.
-TransformerOptions make_of(const Sizes& sizes);
+TransformerOptions bert_options(const Sizes& sizes);
 
 // reader.cpp
 
-/// The way to read a file: a function that maps our names to the file's, and one that makes options from sizes.
-struct Reading {
-  std::function<std::string(std::string)> name = their_name;
-  std::function<TransformerOptions(const Sizes&)> make = make_of;
+/// Options of read_model(): a function that maps our names to the file's, and one that makes options from sizes.
+struct ReadOptions {
+  std::function<std::string(std::string)> name = published_name;
+  std::function<TransformerOptions(const Sizes&)> make = bert_options;
 };
 
-/// Everything that turns a sentence into a vector.
+/// A model that maps a sentence to a vector.
 struct Reader {
   WordPiece pieces;
   std::unique_ptr<TransformerEncoder> encoder;
@@ -49,14 +49,14 @@ struct Reader {
 };
 /// Reads model.safetensors, vocab.txt and the two .json files. Throws UsageError or Error, with the path, if
 /// a file is missing or invalid, or lacks a tensor with a requested name or shape.
-Reader read_model(const fs::path& folder, const Reading& reading = {});
+Reader read_model(const fs::path& folder, const ReadOptions& options = {});
 
 /// Returns the vectors of all rows of ids, (B, width). Each is a unit vector.
 Tensor embed(const TransformerEncoder& encoder, const std::vector<Ids>& rows);
 /// Calls embed() in batches of 32 rows of similar length. Returns (rows, width) in the order of the rows.
 Tensor embed_all(const TransformerEncoder& encoder, const std::vector<Ids>& rows);
 /// Implements --embed-file: embeds the lines of a file.
-void embed_yours(const fs::path& folder, const kit::FileToEmbed& file);
+void embed_lines(const fs::path& folder, const kit::FileToEmbed& file);
 
 // files.cpp: reads config.json and sentence_bert_config.json of a folder, and the reference. A missing or
 // invalid file throws UsageError or Error with the path.
@@ -94,30 +94,33 @@ void compare_pieces(const std::function<Words(const std::string&, const std::set
 void check_pooling(const std::function<Tensor(const Tensor&, const ValidLengths&)>& by_hand,
                    std::uint64_t seed, kit::Report& report);
 
-/// Another author's model, and the vectors that the author's program returns for some sentences.
-struct Theirs {
+/// A published model's folder, and a file with the vectors that its author's program returns for some sentences.
+struct ReferenceModel {
   fs::path folder, reference;
 };
 
-/// Return the tiny model of this lesson, in any working directory, and the vectors of all-MiniLM-L6-v2.
-Theirs tiny_model();
+/// Returns the tiny model of this lesson, in any working directory.
+ReferenceModel tiny_model();
+/// Returns the file with the vectors of all-MiniLM-L6-v2.
 fs::path published_reference();
 
 /// Compares ids with the reference, and vectors up to a difference of `allowed`.
-void judge_theirs(const Theirs& theirs, double allowed, const kit::Options& options, kit::Report& report);
+void check_against_reference(const ReferenceModel& reference, double allowed, const kit::Options& options,
+                             kit::Report& report);
 
 /// Reads the same file with one mistake at a time: query and key exchanged, the two norms of a block
 /// exchanged, ReLU in place of GELU. Checks that each mistake changes a number by at least 1e-2, and that a
 /// name that the file lacks is refused. Returns the largest difference of a vector's norm from 1.
-double read_with_mistakes(const Theirs& theirs, kit::Report& report);
+double read_with_mistakes(const ReferenceModel& reference, kit::Report& report);
 
 /// Checks that the small model, read from its files, returns the same bits. Returns the percentage of new
 /// English sentences whose nearest French sentence is the translation.
-double judge_small(const TransformerEncoder& trained, const Reader& reader, const kit::Options& options,
-                   kit::Report& report);
+double check_small_model(const TransformerEncoder& trained, const Reader& reader, const kit::Options& options,
+                         kit::Report& report);
 
 /// Compares texts embedded alone and in a batch. Draws their cosines (nearness.svg), and the head that puts
 /// the most weight on one word that is not a neighbour (head.svg).
-void look_around(const Reader& reader, bool published, const kit::Options& options, kit::Report& report);
+void show_similarities(const Reader& reader, bool published, const kit::Options& options,
+                       kit::Report& report);
 
 }  // namespace tapestry::lesson24

@@ -13,7 +13,7 @@
 
 namespace tapestry::lesson24 {
 
-Reader read_model(const fs::path& folder, const Reading& reading) {
+Reader read_model(const fs::path& folder, const ReadOptions& options) {
   const Sizes sizes = read_sizes(folder);  // config.json
   const SafeTensors file = read_safetensors(folder / "model.safetensors");
   // Check the number of layers before memory is allocated for them. load_state() compares the widths.
@@ -23,7 +23,7 @@ Reader read_model(const fs::path& folder, const Reading& reading) {
                     (folder / "config.json").string(), file.tensors.size(), sizes.layers));
   // The model was trained with at most this many ids per text. Longer texts are cut off.
   Reader reader{WordPiece::load(folder / "vocab.txt", {.max_length = read_longest(folder)}),
-                std::make_unique<TransformerEncoder>(reading.make(sizes))};
+                std::make_unique<TransformerEncoder>(options.make(sizes))};
   if (reader.pieces.size() != sizes.vocabulary)
     throw kit::UsageError(
         fmt::format("'{}' must have as many pieces as the model; it has {}, and the model has {}",
@@ -31,8 +31,8 @@ Reader read_model(const fs::path& folder, const Reading& reading) {
   State weights;
   std::set<std::string> used;
   for (const auto& [name, unused] : reader.encoder->state()) {
-    weights.emplace(name, file.at(reading.name(name)));
-    used.insert(reading.name(name));
+    weights.emplace(name, file.at(options.name(name)));
+    used.insert(options.name(name));
   }
   reader.encoder->load_state(weights);  // throws if a shape does not fit
   reader.encoder->eval();
@@ -71,7 +71,7 @@ Tensor embed_all(const TransformerEncoder& encoder, const std::vector<Ids>& rows
   return embedding(concat(batches, 0), Indices(back, {static_cast<Size>(back.size())}));
 }
 
-void embed_yours(const fs::path& folder, const kit::FileToEmbed& file) {
+void embed_lines(const fs::path& folder, const kit::FileToEmbed& file) {
   if (!fs::exists(folder / "vocab.txt"))
     throw kit::UsageError(
         fmt::format("there is no model in {}: run the lesson without --embed-file first, or give --weights",

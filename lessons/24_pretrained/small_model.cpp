@@ -58,9 +58,13 @@ std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, con
   const std::string vocabulary = learn_pieces(both);
   constexpr Size kLongest = 64;
   const WordPiece pieces = WordPiece::from_text(vocabulary, "pieces", {.max_length = kLongest});
-  const Sizes sizes{
-      .vocabulary = pieces.size(), .width = 64, .layers = 2, .heads = 4, .hidden = 128, .places = kLongest};
-  auto encoder = std::make_unique<TransformerEncoder>(make_of(sizes));
+  const Sizes sizes{.vocabulary = pieces.size(),
+                    .width = 64,
+                    .layers = 2,
+                    .heads = 4,
+                    .hidden = 128,
+                    .max_positions = kLongest};
+  auto encoder = std::make_unique<TransformerEncoder>(bert_options(sizes));
   encoder->initialise(options.seed);
   const PairsOfTexts texts = texts_of(sentences);
   const std::vector<Ids> english = encode_all(pieces, texts.english),
@@ -88,9 +92,9 @@ std::unique_ptr<TransformerEncoder> train_small(const kit::Options& options, con
   encoder->eval();
 
   fs::create_directories(folder);
-  State theirs;
-  for (const auto& [name, weight] : encoder->state()) theirs.emplace(their_name(name), weight);
-  write_safetensors(folder / "model.safetensors", theirs);
+  State weights;
+  for (const auto& [name, weight] : encoder->state()) weights.emplace(published_name(name), weight);
+  write_safetensors(folder / "model.safetensors", weights);
   write_text(folder / "vocab.txt", vocabulary);
   write_sizes(folder, sizes, kLongest);
   return encoder;
