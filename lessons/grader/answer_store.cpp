@@ -10,7 +10,7 @@
 
 #include "core/io/text.hpp"
 #include "lessons/grader/compiler.hpp"
-#include "lessons/grader/folder_turn.hpp"
+#include "lessons/grader/folder_lock_guard.hpp"
 #include "lessons/kit/program/files.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 
@@ -121,7 +121,7 @@ void AnswerStore::begin(const Exercise& exercise) const {
 }
 
 /// Renames a file, given relative to the project, by adding a timestamp to its name, and returns the new path.
-fs::path AnswerStore::set_aside(const fs::path& file) const {
+fs::path AnswerStore::rename_with_timestamp(const fs::path& file) const {
   const std::string day = fmt::format("{:%Y-%m-%d_%H.%M.%S}", fmt::localtime(std::time(nullptr)));
   const std::string stem = file.stem().string(), extension = file.extension().string();
   fs::path kept = file.parent_path() / fmt::format("{}.{}{}", stem, day, extension);
@@ -131,29 +131,29 @@ fs::path AnswerStore::set_aside(const fs::path& file) const {
   return kept;
 }
 
-bool AnswerStore::has_piece(const std::string& piece) const {
+bool AnswerStore::has_engine_header(const std::string& piece) const {
   return fs::exists(root_ / "practise/engine" / piece);
 }
 
-fs::path AnswerStore::keep_piece(const Exercise& exercise, const std::string& answer,
-                                 const std::vector<Exercise>& all) const {
+fs::path AnswerStore::save_engine_header(const Exercise& exercise, const std::string& answer,
+                                         const std::vector<Exercise>& all) const {
   const fs::path file = fs::path("practise/engine") / exercise.piece;
   const fs::path ours = root_ / "practise/.state/engine" / exercise.piece;
   const std::string text = "#pragma once\n" + answer, was = content(root_ / file);
   if (was != text) {
     kit::make_writable_folder(root_ / "practise/engine");
-    if (!was.empty() && was != content(ours)) set_aside(file);
+    if (!was.empty() && was != content(ours)) rename_with_timestamp(file);
     fs::create_directories(ours.parent_path());
     kit::write_atomically(root_ / file, text);
     kit::write_atomically(ours, text);
   }
   std::string whole = "// Your engine: the pieces that you have written.\n#pragma once\n\n";
   for (const Exercise& other : all)
-    if (!other.piece.empty() && has_piece(other.piece))
+    if (!other.piece.empty() && has_engine_header(other.piece))
       whole += fmt::format("#include \"engine/{}\"\n", other.piece);
   const fs::path engine = "practise/engine.hpp", ours_too = root_ / "practise/.state/engine.hpp";
   if (const std::string now = content(root_ / engine); now != whole) {
-    if (!now.empty() && now != content(ours_too)) set_aside(engine);
+    if (!now.empty() && now != content(ours_too)) rename_with_timestamp(engine);
     kit::write_atomically(root_ / engine, whole);
   }
   if (content(ours_too) != whole) kit::write_atomically(ours_too, whole);
@@ -162,7 +162,7 @@ fs::path AnswerStore::keep_piece(const Exercise& exercise, const std::string& an
 
 fs::path AnswerStore::reset(const Exercise& exercise) {
   const fs::path answer = answer_of(exercise);
-  const fs::path kept = fs::exists(root_ / answer) ? set_aside(answer) : fs::path();
+  const fs::path kept = fs::exists(root_ / answer) ? rename_with_timestamp(answer) : fs::path();
   begin(exercise);
   return kept;
 }
@@ -184,7 +184,7 @@ Record AnswerStore::record(const ExerciseId& id) const {
 }
 
 void AnswerStore::remember(const ExerciseId& id, Record record) {
-  const FolderTurn turn(state());
+  const FolderLockGuard lock(state());
   read();  // includes what other processes have written since, for this exercise too
   Record& kept = records_[id.text()];
   if (record.solved.empty()) record.solved = kept.solved;
@@ -203,13 +203,13 @@ std::optional<std::string> AnswerStore::current() const {
 
 void AnswerStore::set_current(const ExerciseId& id) {
   if (current_ == id.text()) return;
-  const FolderTurn turn(state());
+  const FolderLockGuard lock(state());
   read();
   current_ = id.text();
   save();
 }
 
-void AnswerStore::tell_editors(
+void AnswerStore::write_compile_commands(
     const std::map<std::string, std::pair<std::string, std::string>>& commands) const {
   Json json = Json::array();
   for (const auto& [file, command] : commands)

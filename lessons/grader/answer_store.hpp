@@ -43,9 +43,9 @@ class AnswerStore {
   /// Copies a passing answer to its header in the learner's engine, such as practise/engine/tape.hpp, and returns that
   /// path. Also updates practise/engine.hpp, which includes every engine header written so far. A file that was edited
   /// by hand is first renamed by adding a timestamp to its name.
-  std::filesystem::path keep_piece(const Exercise& exercise, const std::string& answer,
-                                   const std::vector<Exercise>& all) const;
-  bool has_piece(const std::string& piece) const;
+  std::filesystem::path save_engine_header(const Exercise& exercise, const std::string& answer,
+                                           const std::vector<Exercise>& all) const;
+  bool has_engine_header(const std::string& piece) const;
 
   Record record(const ExerciseId& id) const;
   /// Saves the progress of an exercise, merged with what other processes have saved: a solved exercise stays solved,
@@ -58,7 +58,8 @@ class AnswerStore {
 
   /// Writes practise/compile_commands.json, which tells editors how each answer is compiled. `commands` maps a file
   /// to its folder and command.
-  void tell_editors(const std::map<std::string, std::pair<std::string, std::string>>& commands) const;
+  void write_compile_commands(
+      const std::map<std::string, std::pair<std::string, std::string>>& commands) const;
 
   const std::filesystem::path& root() const { return root_; }
 
@@ -67,7 +68,7 @@ class AnswerStore {
   void read();
   void save() const;
   std::filesystem::path given_of(const Exercise& exercise) const;
-  std::filesystem::path set_aside(const std::filesystem::path& file) const;
+  std::filesystem::path rename_with_timestamp(const std::filesystem::path& file) const;
 
   std::filesystem::path root_;
   std::map<std::string, Record> records_;

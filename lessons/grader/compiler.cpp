@@ -128,7 +128,7 @@ Answer Compiler::variant(const Exercise& exercise, const std::string& key, const
   return {file, text, key};
 }
 
-void Compiler::knows_engine(const std::vector<Exercise>& exercises) {
+void Compiler::set_engine_solutions(const std::vector<Exercise>& exercises) {
   for (const Exercise& exercise : exercises)
     if (!exercise.piece.empty()) pieces_[exercise.piece] = "#pragma once\n" + exercise.solution();
 }
@@ -176,7 +176,7 @@ Program Compiler::make(const Exercise& exercise, const Answer& answer) const {
   const Kind& kind = kind_of(exercise);
   const fs::path folder = folder_of(exercise) / answer.key, texts_folder = folder / "texts";
   Program result;
-  result.turn = FolderTurn(folder);
+  result.lock = FolderLockGuard(folder);
   result.interrupted = interrupted();
   if (result.interrupted) return result;
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lessons/grader/exercise.hpp"
-#include "lessons/grader/folder_turn.hpp"
+#include "lessons/grader/folder_lock_guard.hpp"
 #include "lessons/grader/judged_text.hpp"
 #include "lessons/grader/process.hpp"
 
@@ -28,7 +28,7 @@ struct Program {
   bool interrupted = false;
   bool timed_out = false;  // the compiler took too long
   double seconds = 0;      // compile time; 0: nothing had to be compiled
-  FolderTurn turn;
+  FolderLockGuard lock;
 };
 
 /// Compiler and runner of answers.
@@ -39,7 +39,7 @@ class Compiler {
   Compiler(std::filesystem::path root, std::filesystem::path build);
 
   /// Stores the solutions of exercises that are pieces of the engine, for answers that include such a piece.
-  void knows_engine(const std::vector<Exercise>& exercises);
+  void set_engine_solutions(const std::vector<Exercise>& exercises);
 
   /// Compiles and links a private copy of `answer.text` and of the learner's headers that it includes, so that files
   /// saved meanwhile do not matter. Reuses the last program if texts, judge, commands and libraries are unchanged.

@@ -35,7 +35,7 @@ Session::Session(const fs::path& root, const fs::path& build)
       compiler_(root_, build),
       grader_(compiler_),
       store_(root_) {
-  compiler_.knows_engine(exercises_);
+  compiler_.set_engine_solutions(exercises_);
   if (exercises_.empty()) fail("there are no exercises in {}", (root_ / "lessons").string());
 }
 
@@ -102,25 +102,25 @@ std::string Session::list(const kit::Terminal& terminal) const {
   return out + fmt::format("{} of {} are solved.\n", solved, exercises_.size());
 }
 
-void Session::tell_editors() const {
+void Session::write_compile_commands() const {
   std::map<std::string, std::pair<std::string, std::string>> commands;
   for (const Exercise& exercise : exercises_)
     if (fs::exists(file_of(exercise)))
       commands[file_of(exercise).string()] = compiler_.editor_command(file_of(exercise));
-  store_.tell_editors(commands);
+  store_.write_compile_commands(commands);
 }
 
 std::string Session::begin(const Exercise& exercise, const kit::Terminal& terminal) {
   store_.begin(exercise);
   store_.set_current(exercise.id);
-  tell_editors();
+  write_compile_commands();
   std::string out = bold(terminal, fmt::format("{} {}", exercise.id.text(), exercise.title)) +
                     fmt::format("  ({}, about {} minutes)\n\n", exercise.kind, exercise.minutes) +
                     indented(exercise.task) + fmt::format("\nYour file:\n  {}\n", shown(exercise).string());
   std::string pieces;
   for (const std::string& piece : pieces_in(exercise.given()))
     pieces += fmt::format("{}{} ({})", pieces.empty() ? "" : ", ", piece,
-                          store_.has_piece(piece) ? "yours" : "ours");
+                          store_.has_engine_header(piece) ? "yours" : "ours");
   if (!pieces.empty()) out += fmt::format("It builds on the engine's {}.\n", pieces);
   if (const std::optional<std::string> change = store_.changed(exercise)) {
     out += fmt::format(
@@ -198,7 +198,7 @@ Session::Checked Session::check(const Exercise& exercise, const kit::Terminal& t
   store_.remember(exercise.id, record);
   if (verdict.passed() && !exercise.piece.empty())
     checked.text += fmt::format("It is now part of your engine: {}\n",
-                                store_.keep_piece(exercise, answer, exercises_).string());
+                                store_.save_engine_header(exercise, answer, exercises_).string());
   if (first_time) checked.text += "\n" + solution(exercise);
   return checked;
 }

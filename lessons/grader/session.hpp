@@ -51,7 +51,7 @@ class Session {
 
  private:
   std::filesystem::path shown(const Exercise& exercise) const;
-  void tell_editors() const;
+  void write_compile_commands() const;
 
   std::filesystem::path root_;
   std::vector<Exercise> exercises_;

@@ -87,25 +87,25 @@ TEST_CASE("a piece of the engine is kept, and an edited one is set aside before 
       names.push_back(file.path().filename());
     return names.size();
   };
-  CHECK_FALSE(store.has_piece("half.hpp"));
-  CHECK(store.keep_piece(exercise, "first\n", all) == "practise/engine/half.hpp");
-  CHECK(store.has_piece("half.hpp"));
+  CHECK_FALSE(store.has_engine_header("half.hpp"));
+  CHECK(store.save_engine_header(exercise, "first\n", all) == "practise/engine/half.hpp");
+  CHECK(store.has_engine_header("half.hpp"));
   CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nfirst\n");
   const std::string whole = content(place.root / "practise/engine.hpp");
   CHECK(whole.find("#include \"engine/half.hpp\"") != std::string::npos);
   CHECK(whole.find("twice.hpp") == std::string::npos);  // not written yet
 
-  store.keep_piece(exercise, "second\n", all);  // nobody edited the first: its exercise has it
+  store.save_engine_header(exercise, "second\n", all);  // nobody edited the first: its exercise has it
   CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nsecond\n");
   CHECK(files() == 1);
   std::ofstream(place.root / "practise/engine/half.hpp") << "by hand";
-  store.keep_piece(exercise, "third\n", all);
+  store.save_engine_header(exercise, "third\n", all);
   CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nthird\n");
   REQUIRE(files() == 2);
   for (const auto& file : fs::directory_iterator(place.root / "practise/engine"))
     if (file.path().filename() != "half.hpp") CHECK(content(file.path()) == "by hand");
 
-  store.keep_piece(other, "more\n", all);  // in the course's order
+  store.save_engine_header(other, "more\n", all);  // in the course's order
   const std::string both = content(place.root / "practise/engine.hpp");
   CHECK(both.find("engine/twice.hpp") < both.find("engine/half.hpp"));
   CHECK(both.find("engine/half.hpp") != std::string::npos);
@@ -116,17 +116,17 @@ TEST_CASE("additions to practise/engine.hpp are kept", "[grader]") {
   Exercise exercise = place.exercise();
   exercise.piece = "half.hpp";
   const AnswerStore store(place.root.path());
-  store.keep_piece(exercise, "first\n", {exercise});
+  store.save_engine_header(exercise, "first\n", {exercise});
   const fs::path engine = place.root / "practise/engine.hpp";
   const std::string ours = content(engine);
   std::ofstream(engine, std::ios::app) << "// mine\n";
-  store.keep_piece(exercise, "second\n", {exercise});
+  store.save_engine_header(exercise, "second\n", {exercise});
   CHECK(content(engine) == ours);
   int kept = 0;
   for (const auto& file : fs::directory_iterator(place.root / "practise"))
     kept += file.is_regular_file() && content(file.path()) == ours + "// mine\n" ? 1 : 0;
   CHECK(kept == 1);
-  store.keep_piece(exercise, "third\n", {exercise});  // what is ours needs no copy
+  store.save_engine_header(exercise, "third\n", {exercise});  // what is ours needs no copy
   CHECK(std::distance(fs::directory_iterator(place.root / "practise"), {}) ==
         4);  // engine, .state, engine.hpp, the copy
 }

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "lessons/grader/compiler.hpp"
-#include "lessons/grader/folder_turn.hpp"
+#include "lessons/grader/folder_lock_guard.hpp"
 #include "tests/catch.hpp"
 #include "tests/temporary.hpp"
 
@@ -94,7 +94,7 @@ TEST_CASE("a program ends with the grader, and holds its folder until then", "[g
   const std::string started = (folder / "started").string();
   const pid_t grader = fork();
   if (grader == 0) {
-    const FolderTurn turn(folder / "turn");
+    const FolderLockGuard turn(folder / "turn");
     run({"sh", "-c", "echo $$ >\"$0\"; sleep 60 & wait", started}, 60);
     _exit(0);
   }
@@ -102,7 +102,7 @@ TEST_CASE("a program ends with the grader, and holds its folder until then", "[g
   REQUIRE(program > 0);
   kill(grader, SIGKILL);
   waitpid(grader, nullptr, 0);
-  const FolderTurn turn(folder / "turn");
+  const FolderLockGuard turn(folder / "turn");
   CHECK(kill(program, 0) != 0);  // by the time the folder is free
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("of several threads one at a time has a folder", "[grader]") {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int round = 0; round < 50; ++round) {
-        const FolderTurn turn(folder / "turn");
+        const FolderLockGuard turn(folder / "turn");
         most = std::max(most, ++inside);
         std::this_thread::yield();
         --inside;

@@ -1,4 +1,4 @@
-#include "lessons/grader/folder_turn.hpp"
+#include "lessons/grader/folder_lock_guard.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,14 +10,14 @@
 
 namespace tapestry::grader {
 
-FolderTurn::FolderTurn(const std::filesystem::path& folder) {
+FolderLockGuard::FolderLockGuard(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   descriptor_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   while (descriptor_ >= 0 && ::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR && !interrupted()) {
   }
 }
 
-void FolderTurn::release() {
+void FolderLockGuard::release() {
   if (descriptor_ < 0) return;
   ::flock(descriptor_,
           LOCK_UN);  // explicit, since a keeper process (process.cpp) may have a copy of the descriptor

@@ -1,4 +1,4 @@
-// A lock on a folder, held by one process at a time.
+// A lock on a folder that waits until no other process or thread holds it.
 #pragma once
 
 #include <filesystem>
@@ -8,14 +8,14 @@ namespace tapestry::grader {
 
 /// RAII lock on a folder. Other processes, and other threads of this process, wait in the constructor. On a file system
 /// without locks it does not lock.
-class FolderTurn {
+class FolderLockGuard {
  public:
-  FolderTurn() = default;
+  FolderLockGuard() = default;
   /// Creates the folder and waits for the lock. Gives up when interrupted() becomes true.
-  explicit FolderTurn(const std::filesystem::path& folder);
-  ~FolderTurn() { release(); }
-  FolderTurn(FolderTurn&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FolderTurn& operator=(FolderTurn&& other) noexcept {
+  explicit FolderLockGuard(const std::filesystem::path& folder);
+  ~FolderLockGuard() { release(); }
+  FolderLockGuard(FolderLockGuard&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+  FolderLockGuard& operator=(FolderLockGuard&& other) noexcept {
     std::swap(descriptor_, other.descriptor_);
     return *this;
   }
