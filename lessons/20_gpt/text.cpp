@@ -119,7 +119,7 @@ void offer(kit::Lesson& program, TextSettings& settings) {
 
 bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSettings& settings) {
   const bool writes = program.given("--prompt");
-  if (writes) program.alone_for("--prompt");
+  if (writes) program.require_single_process("--prompt");
   if (options.data.empty() && !writes) settings.preset = "small";
   const bool small = settings.preset == "small", large = settings.preset == "large";
   kit::follow(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);

@@ -157,10 +157,10 @@ void Lesson::takes_parts() {
 void Lesson::runs_on(Communicator& ranks) {
   options_.ranks.wire = &ranks;
   if (options_.ranks.is_first()) return;
-  back_room_.emplace();
+  silent_scope_.emplace();
 }
 
-void Lesson::alone_for(const std::string& what) const {
+void Lesson::require_single_process(const std::string& what) const {
   if (options_.ranks.several())
     throw UsageError(fmt::format("{} must run in a single process; start the program without mpirun", what));
 }
@@ -209,8 +209,8 @@ int Lesson::complain(std::string_view what, int code) const {
   std::cout.flush();
   const std::string line = fmt::format("{}: {}\n", slug_, cut_to(printable(what), kLongestComplaint));
   if (!options_.ranks.communicator().may_speak()) return code;
-  if (back_room_)
-    fmt::print(stderr, "{}", line);  // a BackRoom drops the output of std::cerr
+  if (silent_scope_)
+    fmt::print(stderr, "{}", line);  // a SilentScope drops the output of std::cerr
   else
     std::cerr << line << std::flush;
   return code;
@@ -236,7 +236,7 @@ int Lesson::run(int argc, const char* const* argv, const Body& body) {
   } catch (const CLI::Error& error) {
     return complain_of_option(fault_of(error));
   }
-  if (back_room_) options_.out = back_room_->folder();
+  if (silent_scope_) options_.out = silent_scope_->folder();
   if (!given("--steps")) options_.steps = options_.smoke ? smoke_steps_ : usual_steps_;
 
   try {

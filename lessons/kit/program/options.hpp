@@ -69,10 +69,10 @@ class Lesson {
   /// Adds the option --parts, for lessons that train on Options::ranks.
   void takes_parts();
   /// Makes this process one of several ranks; `ranks` must outlive run(). Rank 0 prints, asks and writes the output
-  /// files. The others work in a BackRoom. An error that several ranks share is reported once per machine.
+  /// files. The others work in a SilentScope. An error that several ranks share is reported once per machine.
   void runs_on(Communicator& ranks);
-  /// Throws UsageError if there are several ranks, because only a single process can do `what`, such as "--translate".
-  void alone_for(const std::string& what) const;
+  /// Throws UsageError if there are several ranks. `what` is the option that needs a single process, such as "--translate".
+  void require_single_process(const std::string& what) const;
 
   /// Add an option of the lesson. `value` holds the default, receives the given value and must outlive run(). A number
   /// outside [least, most], or a word that is not one of `choices`, is rejected.
@@ -111,7 +111,7 @@ class Lesson {
   std::string slug_;
   std::string idea_;
   std::vector<std::string> filters_;
-  std::optional<BackRoom> back_room_;
+  std::optional<SilentScope> silent_scope_;
   Options options_;
   std::int64_t usual_steps_ = 1;
   std::int64_t smoke_steps_ = 1;

@@ -49,7 +49,7 @@ Communicator& Ranks::communicator() const {
   return wire == nullptr ? alone : *wire;
 }
 
-BackRoom::BackRoom() {
+SilentScope::SilentScope() {
   for (const char* name : {"TAPESTRY_PASSED", "TAPESTRY_ANSWERS"}) unsetenv(name);
   std::string name = (std::filesystem::temp_directory_path() / "tapestry-rank-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr || std::freopen("/dev/null", "w", stdout) == nullptr)
@@ -58,7 +58,7 @@ BackRoom::BackRoom() {
   folder_ = name;
 }
 
-BackRoom::~BackRoom() {
+SilentScope::~SilentScope() {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }

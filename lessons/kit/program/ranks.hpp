@@ -28,15 +28,15 @@ struct Ranks {
 /// wait for rank 0, so that they notice the end of the run.
 void expect_same(Communicator& ranks, const std::string& must, const std::vector<std::string>& facts);
 
-/// Scope in which a rank other than 0 works silently. Its printed output is dropped, and it writes files into a
-/// temporary folder, which the destructor removes.
-class BackRoom {
+/// Scope in which a rank other than 0 prints nothing. It writes its files into a temporary folder, which the destructor
+/// removes.
+class SilentScope {
  public:
   /// Throws UsageError if the folder cannot be created.
-  BackRoom();
-  ~BackRoom();
-  BackRoom(const BackRoom&) = delete;
-  BackRoom& operator=(const BackRoom&) = delete;
+  SilentScope();
+  ~SilentScope();
+  SilentScope(const SilentScope&) = delete;
+  SilentScope& operator=(const SilentScope&) = delete;
 
   const std::filesystem::path& folder() const { return folder_; }
 

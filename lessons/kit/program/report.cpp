@@ -37,7 +37,7 @@ std::string_view verdict_of(Report::Judge judge, bool met) {
 
 }  // namespace
 
-std::string number_beside(double value, double target) {
+std::string number_near(double value, double target) {
   std::string text;
   for (int digits = 4; digits <= 17; ++digits) {
     text = fmt::format("{:.{}g}", value, digits);
@@ -80,7 +80,7 @@ bool Report::target(std::string_view what, double value, std::string_view sign, 
   tell_figure(what, value, unit, fmt::format("{} {}", sign, with_unit(fmt::format("{:g}", target), unit)),
               verdict_of(judge_, met));
   return judge(what,
-               fmt::format("{} (target {} {})", measured(value, number_beside(value, target), unit), sign,
+               fmt::format("{} (target {} {})", measured(value, number_near(value, target), unit), sign,
                            with_unit(fmt::format("{:g}", target), unit)),
                met);
 }

@@ -78,6 +78,6 @@ class Report {
 
 /// Formats `value` with four significant digits, or with as many more as are needed to show on which side of `target`
 /// it is: with target 99, 98.9996 is never printed as 99.
-std::string number_beside(double value, double target);
+std::string number_near(double value, double target);
 
 }  // namespace tapestry::kit

@@ -164,7 +164,7 @@ Phrase noun_phrase(Random& random, bool no_article_a = false) {
 
 Phrase stuff_phrase(Random& random) {
   Phrase phrase;
-  phrase.noun = &pick(random, kStuff);
+  phrase.noun = &pick(random, kUncountableNouns);
   if (random.chance(0.7)) phrase.after = &pick(random, kAfter);
   return phrase;
 }
@@ -260,7 +260,7 @@ GrammarSentence grammar_showcase() {
   Phrase zone, control;
   zone.noun = noun("zone", kNouns);
   zone.determiner = &kDeterminers[0];
-  control.noun = noun("control", kStuff);
+  control.noun = noun("control", kUncountableNouns);
   control.after = &*std::find_if(kAfter.begin(), kAfter.end(), [](const Adjective& each) {
     return std::string_view("international") == each.english;
   });
@@ -279,7 +279,7 @@ bool is_held_out(const std::string& adjective, const std::string& noun) {
 Words grammar_source_words() {
   std::set<std::string> words = {"an", "of", "do", "does", "not"};
   for (const Noun& noun : kNouns) collect(words, {noun.english, noun.english_plural});
-  for (const Noun& noun : kStuff) collect(words, {noun.english});
+  for (const Noun& noun : kUncountableNouns) collect(words, {noun.english});
   for (const Adjective& adjective : kBefore) collect(words, {adjective.english});
   for (const Adjective& adjective : kAfter) collect(words, {adjective.english});
   for (const Verb& verb : kTransitive) collect(words, {verb.english, verb.english_plural});
@@ -292,7 +292,7 @@ Words grammar_source_words() {
 Words grammar_target_words() {
   std::set<std::string> words = {"de", "d'", "du", "des", "ne", "n'", "pas"};
   for (const Noun& noun : kNouns) collect(words, {noun.french, noun.french_plural});
-  for (const Noun& noun : kStuff) collect(words, {noun.french});
+  for (const Noun& noun : kUncountableNouns) collect(words, {noun.french});
   for (const Adjective& each : kBefore) {
     collect(words, {each.masculine, each.feminine, each.masculine_plural, each.feminine_plural,
                     each.masculine_before_vowel});

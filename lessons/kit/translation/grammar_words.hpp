@@ -30,7 +30,7 @@ inline constexpr std::array<Noun, 12> kNouns = {{
 }};
 
 /// Uncountable nouns, which follow "of" without an article.
-inline constexpr std::array<Noun, 5> kStuff = {{
+inline constexpr std::array<Noun, 5> kUncountableNouns = {{
     {"control", "control", "contrôle", "contrôle", Gender::masculine},
     {"energy", "energy", "énergie", "énergie", Gender::feminine},
     {"water", "water", "eau", "eau", Gender::feminine},

@@ -33,7 +33,7 @@ bool only_translates(const Lesson& program) {
         "--translate (a sentence) and --translate-file (a file) must not be combined; give one of them");
   for (const char* name : {"--output", "--references"})
     if (!file && program.given(name)) throw UsageError(fmt::format("{} needs --translate-file", name));
-  if (file || sentence) program.alone_for(file ? "--translate-file" : "--translate");
+  if (file || sentence) program.require_single_process(file ? "--translate-file" : "--translate");
   return file || sentence;
 }
 

@@ -116,10 +116,10 @@ TEST_CASE("a part of a lesson that holds does not claim the lesson's targets", "
 }
 
 TEST_CASE("rounding never moves a figure across its target", "[kit]") {
-  CHECK(number_beside(98.99996, 99) == "98.99996");
-  CHECK(number_beside(99.00001, 99) == "99.00001");
-  CHECK(number_beside(99, 99) == "99");
-  CHECK(number_beside(99.61234, 99) == "99.61");
+  CHECK(number_near(98.99996, 99) == "98.99996");
+  CHECK(number_near(99.00001, 99) == "99.00001");
+  CHECK(number_near(99, 99) == "99");
+  CHECK(number_near(99.61234, 99) == "99.61");
 }
 
 TEST_CASE("a whole report is the one that was found right", "[kit]") {
