@@ -29,14 +29,14 @@ std::pair<std::unique_ptr<SequenceModel>, const Attention*> make_model(const Tra
   return {std::move(model), attention};
 }
 
-void train(Finder& finder, const std::string& name, Draw draw, const kit::Options& options) {
+void train(LookupModel& model, const std::string& name, Draw draw, const kit::Options& options) {
   constexpr Size kBatch = 64, kFewest = 2, kMost = 8;
-  finder.model->initialise(options.seed);
-  kit::train(*finder.model, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
+  model.network->initialise(options.seed);
+  kit::train(*model.network, {.name = name, .steps = options.steps, .batch = kBatch, .seed = options.seed},
              [&](kit::Random random) {
                const Size pairs = random.between(kFewest, kMost);
                const Lookups batch = draw(random, kBatch, pairs);
-               return cross_entropy((*finder.model)(batch.source, {}, batch.questions), batch.answers);
+               return cross_entropy((*model.network)(batch.source, {}, batch.questions), batch.answers);
              });
 }
 
@@ -46,19 +46,19 @@ Lookups test_lists(Draw draw, const kit::Options& options, Size pairs) {
 }
 
 /// Returns the answers (B, T), and stores the weights (B, T, 2 · pairs) in `weights`.
-Indices answer(const Finder& finder, const Lookups& lists, Tensor& weights) {
-  const WeightRecorder recorder(*finder.attention);
-  const Indices written = argmax((*finder.model)(lists.source, {}, lists.questions));
+Indices answer(const LookupModel& model, const Lookups& lists, Tensor& weights) {
+  const WeightRecorder recorder(*model.attention);
+  const Indices written = argmax((*model.network)(lists.source, {}, lists.questions));
   weights = concat(recorder.weights(), 1);  // one call for all questions, or one call per question
   return written;
 }
 
-Counted count(const Finder& finder, const kit::Options& options, Size pairs) {
+LookupAccuracy count(const LookupModel& model, const kit::Options& options, Size pairs) {
   const Lookups lists = test_lists(draw_lookups, options, pairs);
   Tensor weights;
-  const Indices written = answer(finder, lists, weights);
-  Counted counted{kit::percent_equal(written, lists.answers), kit::percent_rows_equal(written, lists.answers),
-                  0, 0};
+  const Indices written = answer(model, lists, weights);
+  LookupAccuracy counted{kit::percent_equal(written, lists.answers),
+                         kit::percent_rows_equal(written, lists.answers), 0, 0};
   const kit::Ids source = lists.source.to_vector(), asked = lists.questions.to_vector();
   const std::vector<double> all = weights.to_vector();
   const auto rows = static_cast<std::size_t>(lists.source.shape()[0]), n = static_cast<std::size_t>(pairs);
@@ -67,11 +67,12 @@ Counted count(const Finder& finder, const kit::Options& options, Size pairs) {
       const double* here = &all[(row * n + t) * 2 * n];
       const double* other = &all[(row * n + (t + 1) % n) * 2 * n];  // of the next question
       for (std::size_t j = 0; j < 2 * n; ++j) {
-        if (source[row * 2 * n + j / 2 * 2] == asked[row * n + t]) counted.on_pair += here[j];
-        counted.shared += std::min(here[j], other[j]);
+        if (source[row * 2 * n + j / 2 * 2] == asked[row * n + t]) counted.weight_on_pair += here[j];
+        counted.weight_in_common += std::min(here[j], other[j]);
       }
     }
-  for (double* sum : {&counted.on_pair, &counted.shared}) *sum *= 100 / static_cast<double>(rows * n);
+  for (double* sum : {&counted.weight_on_pair, &counted.weight_in_common})
+    *sum *= 100 / static_cast<double>(rows * n);
   return counted;
 }
 
@@ -93,21 +94,21 @@ const char* formula(Kind kind) {
   return "";
 }
 
-void show_weights(const Finder& finder, const kit::Options& options) {
+void show_weights(const LookupModel& model, const kit::Options& options) {
   constexpr Size kShown = 6;
   const Lookups one = draw_lookups(kit::Random(options.seed, 2'000'000), 1, kShown);
   Tensor weights;
-  const kit::Ids written = answer(finder, one, weights).to_vector(), questions = one.questions.to_vector(),
+  const kit::Ids written = answer(model, one, weights).to_vector(), questions = one.questions.to_vector(),
                  answers = one.answers.to_vector();
   kit::Heatmap map;
-  map.title = fmt::format("{}: {}", finder.name(), formula(finder.kind));
+  map.title = fmt::format("{}: {}", model.name(), formula(model.kind));
   map.column_axis = "source", map.row_axis = "questions and answers";
   for (const std::int64_t id : one.source.to_vector()) map.columns.push_back(lookup_symbol(id));
   for (std::size_t t = 0; t < questions.size(); ++t)
     map.rows.push_back(fmt::format("{}? {} {}", lookup_symbol(questions[t]), lookup_symbol(written[t]),
                                    written[t] == answers[t] ? "✓" : "✗"));
   map.values = weights.to_vector();
-  std::string file = finder.name();
+  std::string file = model.name();
   std::erase(file, ',');
   std::replace(file.begin(), file.end(), ' ', '_');
   kit::show(map, options.out / (file + ".svg"));
@@ -116,7 +117,7 @@ void show_weights(const Finder& finder, const kit::Options& options) {
 void draw_scores(const std::vector<Result>& results, const kit::Options& options) {
   kit::Chart chart{"Lookup accuracy with each score", "pairs in the list", "answers right in %", {}, {}};
   for (const Result& result : results) {
-    kit::Series& series = chart.series.emplace_back(kit::Series{result.finder.name(), {}, {}});
+    kit::Series& series = chart.series.emplace_back(kit::Series{result.model.name(), {}, {}});
     series.dashes = static_cast<int>(chart.series.size() - 1) % 3;  // some curves overlap
     for (const auto& [pairs, counted] : result.at) {
       series.x.push_back(static_cast<double>(pairs));
@@ -192,7 +193,8 @@ std::vector<Tensor> OneStep::leaves() const {
   return all;
 }
 
-Finder::Finder(Kind kind_in, Asks asks_in, bool input_feeding) : kind(kind_in), asks(asks_in) {
+LookupModel::LookupModel(Kind kind_in, QueryState asks_in, bool input_feeding)
+    : kind(kind_in), query_state(asks_in) {
   const TranslatorOptions options{
       {.vocabulary = kLookupVocabulary, .embedding = kEmbedding, .hidden = kHidden / 2},
       {.vocabulary = kLookupVocabulary,
@@ -202,19 +204,19 @@ Finder::Finder(Kind kind_in, Asks asks_in, bool input_feeding) : kind(kind_in), 
        .score = make_score(kind, {kEmbedding, kHidden, kHidden, kHidden, 2 * kMostPairs}),
        .input_feeding = input_feeding,
        .word_in_query = kind == Kind::fully_connected}};
-  std::tie(model, attention) =
-      asks == Asks::new_state ? make_model<LuongTranslator>(options) : make_model<Translator>(options);
+  std::tie(network, attention) = query_state == QueryState::new_state ? make_model<LuongTranslator>(options)
+                                                                      : make_model<Translator>(options);
 }
 
-std::string Finder::name() const {
-  return name_of(kind) + (asks == Asks::old_state ? ", old state asks" : "");
+std::string LookupModel::name() const {
+  return name_of(kind) + (query_state == QueryState::old_state ? ", old state asks" : "");
 }
 
-Result look_up(Kind kind, Asks asks, const kit::Options& options) {
-  Result result{Finder(kind, asks), {}};
-  train(result.finder, result.finder.name(), draw_lookups, options);
+Result look_up(Kind kind, QueryState query_state, const kit::Options& options) {
+  Result result{LookupModel(kind, query_state), {}};
+  train(result.model, result.model.name(), draw_lookups, options);
   for (Size pairs = 2; pairs <= kMostPairs; pairs += 2)
-    result.at[pairs] = count(result.finder, options, pairs);
+    result.at[pairs] = count(result.model, options, pairs);
   return result;
 }
 
@@ -223,9 +225,9 @@ void print_table(const std::vector<Result>& results) {
       "  score                 formula              weights    answers right in %    lists right in %\n"
       "                                                       4 pairs     8    16   4 pairs     8    16\n");
   for (const Result& result : results) {
-    const Counted &four = result.at.at(4), &eight = result.at.at(8), &sixteen = result.at.at(16);
+    const LookupAccuracy &four = result.at.at(4), &eight = result.at.at(8), &sixteen = result.at.at(16);
     fmt::print("  {:<20}  {:<18}  {:>8}    {:>7.1f} {:>5.1f} {:>5.1f}   {:>7.1f} {:>5.1f} {:>5.1f}\n",
-               result.finder.name(), formula(result.finder.kind), kit::weights_of(*result.finder.attention),
+               result.model.name(), formula(result.model.kind), kit::weights_of(*result.model.attention),
                four.symbols, eight.symbols, sixteen.symbols, four.strings, eight.strings, sixteen.strings);
   }
   fmt::print("\n");
@@ -236,26 +238,26 @@ std::vector<Result> all_scores(Result dot, const kit::Options& options) {
   all.push_back(std::move(dot));
   for (const Kind kind :
        {Kind::general, Kind::concat, Kind::location, Kind::fully_connected, Kind::scaled_dot})
-    all.push_back(look_up(kind, Asks::new_state, options));
-  for (const Result& result : all) show_weights(result.finder, options);
+    all.push_back(look_up(kind, QueryState::new_state, options));
+  for (const Result& result : all) show_weights(result.model, options);
   draw_scores(all, options);
   print_table(all);
   return all;
 }
 
-bool judge_scores(const std::vector<Result>& results, kit::Report& report) {
+bool check_scores(const std::vector<Result>& results, kit::Report& report) {
   bool met = true;
   for (const Result& result : results) {
-    const std::string name = result.finder.name();
-    const Counted &four = result.at.at(4), &eight = result.at.at(8), &sixteen = result.at.at(16);
+    const std::string name = result.model.name();
+    const LookupAccuracy &four = result.at.at(4), &eight = result.at.at(8), &sixteen = result.at.at(16);
     const auto judged = [&](bool one) { met = one && met; };
-    if (result.finder.kind == Kind::location || result.finder.kind == Kind::fully_connected) {
+    if (result.model.kind == Kind::location || result.model.kind == Kind::fully_connected) {
       judged(report.at_most(name + ": right answers, 4 pairs", four.symbols, 60, "%"));
       judged(report.at_least(name + ": lost from 4 to 8 pairs", four.symbols - eight.symbols, 0, "points"));
       judged(report.at_least(name + ": lost from 8 to 16", eight.symbols - sixteen.symbols, 0, "points"));
     } else {
       judged(report.at_least(name + ": whole lists right, 8 pairs", eight.strings, 99, "%"));
-      if (result.finder.kind == Kind::scaled_dot)
+      if (result.model.kind == Kind::scaled_dot)
         report.figure(name + ": whole lists right, 16 pairs", sixteen.strings, "%");
       else
         judged(report.at_least(name + ": whole lists right, 16 pairs", sixteen.strings, 99, "%"));
@@ -264,27 +266,27 @@ bool judge_scores(const std::vector<Result>& results, kit::Report& report) {
   return met;
 }
 
-Trail follow_trails(bool input_feeding, const kit::Options& options) {
-  Finder finder(Kind::dot, Asks::new_state, input_feeding);
-  train(finder, input_feeding ? "input feeding" : "no input feeding", draw_trails, options);
+TrailAccuracy follow_trails(bool input_feeding, const kit::Options& options) {
+  LookupModel model(Kind::dot, QueryState::new_state, input_feeding);
+  train(model, input_feeding ? "input feeding" : "no input feeding", draw_trails, options);
   const Lookups lists = test_lists(draw_trails, options, 8);
-  const Indices written = argmax((*finder.model)(lists.source, {}, lists.questions));
-  Trail trail{{}, kit::percent_rows_equal(written, lists.answers)};
+  const Indices written = argmax((*model.network)(lists.source, {}, lists.questions));
+  TrailAccuracy trail{{}, kit::percent_rows_equal(written, lists.answers)};
   for (Size t = 0; t < lists.answers.shape()[1]; ++t)
     trail.answers.push_back(kit::percent_equal(written.column(t), lists.answers.column(t)));
   return trail;
 }
 
-void draw_trails_right(const Trail& without, const Trail& with, const kit::Options& options) {
+void draw_trails_right(const TrailAccuracy& without, const TrailAccuracy& with, const kit::Options& options) {
   kit::Heatmap map{"Trails: right answers in %", {"1st", "2nd", "3rd", "4th"}, {}, {}};
   map.rows = {"no input feeding", "input feeding"};
   map.column_axis = "answer", map.most = 100, map.numbers = true;
-  for (const Trail* trail : {&without, &with})
+  for (const TrailAccuracy* trail : {&without, &with})
     map.values.insert(map.values.end(), trail->answers.begin(), trail->answers.end());
   kit::show(map, options.out / "input_feeding.svg");
 }
 
-void two_widths(const kit::Options& options, kit::Report& report) {
+void check_two_widths(const kit::Options& options, kit::Report& report) {
   const Tensor query = random_normal({1, 3, 4}, options.seed), keys = random_normal({1, 5, 6}, options.seed);
   Attention adds{additive(4, 6, 5)};
   adds.initialise(options.seed);

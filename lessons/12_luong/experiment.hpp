@@ -42,34 +42,35 @@ struct OneStep {
 };
 
 /// new_state: Luong's order, step and then attend. old_state: Bahdanau's order, attend and then step.
-enum class Asks { new_state, old_state };
+enum class QueryState { new_state, old_state };
 
 /// nn/'s LuongTranslator or Translator. The encoder has 32 units in each direction, so a key has 64 numbers. The
 /// decoder has 64 units.
-struct Finder {
-  Finder(Kind kind, Asks asks, bool input_feeding = false);
+struct LookupModel {
+  LookupModel(Kind kind, QueryState query_state, bool input_feeding = false);
 
   Kind kind;
-  Asks asks;
-  std::unique_ptr<SequenceModel> model;
-  const Attention* attention = nullptr;  // part of the model
+  QueryState query_state;
+  std::unique_ptr<SequenceModel> network;
+  const Attention* attention = nullptr;  // part of the network
   std::string name() const;
 };
 
-/// Accuracy and attention weights of a finder for lists of one length.
-struct Counted {
+/// Accuracy and attention weights for lists of one length.
+struct LookupAccuracy {
   double symbols = 0, strings = 0;  ///< Percentage of right answers, and of lists with only right answers.
-  double on_pair = 0;               ///< Weight on the asked letter and its digit, in per cent.
-  double shared = 0;                ///< Weight that two questions of one list have in common, in per cent.
+  double weight_on_pair = 0;        ///< Weight on the asked letter and its digit, in per cent.
+  double weight_in_common = 0;      ///< Weight that two questions of one list have in common, in per cent.
 };
 
+/// A trained model and its test results.
 struct Result {
-  Finder finder;
-  std::map<Size, Counted> at;  ///< For 2, 4, … 16 pairs.
+  LookupModel model;
+  std::map<Size, LookupAccuracy> at;  ///< For 2, 4, … 16 pairs.
 };
 
 /// Trains for options.steps on lists of 2 to 8 pairs, then tests 1,000 lists of each length.
-Result look_up(Kind kind, Asks asks, const kit::Options& options);
+Result look_up(Kind kind, QueryState query_state, const kit::Options& options);
 
 /// Prints one row per result.
 void print_table(const std::vector<Result>& results);
@@ -77,19 +78,19 @@ void print_table(const std::vector<Result>& results);
 /// right answers for each number of pairs (scores.svg), and prints the table.
 std::vector<Result> all_scores(Result dot, const kit::Options& options);
 /// Checks each score against its targets. Returns true if all were met.
-bool judge_scores(const std::vector<Result>& results, kit::Report& report);
+bool check_scores(const std::vector<Result>& results, kit::Report& report);
 
-/// Trains on trails, then tests 1,000 trails in lists of 8 pairs. Returns the percentages of right answers, from the
-/// first to the fourth, and of whole trails.
-struct Trail {
+/// Percentages of right answers to the four questions of a trail, and of trails with only right answers.
+struct TrailAccuracy {
   std::vector<double> answers;
   double whole = 0;
 };
-Trail follow_trails(bool input_feeding, const kit::Options& options);
+/// Trains on trails, then tests 1,000 trails in lists of 8 pairs.
+TrailAccuracy follow_trails(bool input_feeding, const kit::Options& options);
 /// Draws both results in input_feeding.svg.
-void draw_trails_right(const Trail& without, const Trail& with, const kit::Options& options);
+void draw_trails_right(const TrailAccuracy& without, const TrailAccuracy& with, const kit::Options& options);
 
 /// Shows that an additive score accepts queries of 4 numbers and keys of 6, and a dot product does not.
-void two_widths(const kit::Options& options, kit::Report& report);
+void check_two_widths(const kit::Options& options, kit::Report& report);
 
 }  // namespace tapestry::lesson12

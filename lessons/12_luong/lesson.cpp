@@ -132,7 +132,8 @@ Result which_state_asks(const kit::Options& options, kit::Report& report) {
       {"the same percentage as the first", "less than 60 %, but more than chance",
        "about 10 %, which is chance"});
   std::vector<Result> both;
-  for (const Asks who : {Asks::new_state, Asks::old_state}) both.push_back(look_up(Kind::dot, who, options));
+  for (const QueryState who : {QueryState::new_state, QueryState::old_state})
+    both.push_back(look_up(Kind::dot, who, options));
   print_table(both);
   const double right = both[1].at.at(8).symbols;
   report.at_most("old state asks: right answers, 8 pairs", right, 60, "%");
@@ -159,7 +160,7 @@ void fed_back(const kit::Options& options, kit::Report& report) {
       "no input feeding", "Without input feeding, which of the four answers does the decoder get right?",
       {"all four, because the states h_t remember them", "none of them",
        "the first, but the others in less than half of the trails", "the first and the last"});
-  const Trail without = follow_trails(false, options), with = follow_trails(true, options);
+  const TrailAccuracy without = follow_trails(false, options), with = follow_trails(true, options);
   draw_trails_right(without, with, options);
   report.at_least("no input feeding: 1st answer right, 8 pairs", without.answers[0], 99, "%");
   report.at_most("no input feeding: 2nd answer right", without.answers[1], 40, "%");
@@ -193,14 +194,15 @@ void table_of_scores(Result dot, const kit::Options& options, kit::Report& repor
        "only concat, which has the most weights", "all five, because each has learned the task",
        "none of them, because no training list was that long"});
   const std::vector<Result> all = all_scores(std::move(dot), options);
-  const bool found = judge_scores(all, report);
+  const bool found = check_scores(all, report);
   report.answer(
       which, 'a', found,
       "They search by content, so neither the position of a letter nor the length of the list matters. The "
       "other two compute a position, but in every list the letters have new positions.");
-  report.figure("weight in common of two questions, 8 pairs: dot", all[0].at.at(8).shared, "%");
-  report.figure("weight in common of two questions, 8 pairs: location", all[3].at.at(8).shared, "%");
-  two_widths(options, report);
+  report.figure("weight in common of two questions, 8 pairs: dot", all[0].at.at(8).weight_in_common, "%");
+  report.figure("weight in common of two questions, 8 pairs: location", all[3].at.at(8).weight_in_common,
+                "%");
+  check_two_widths(options, report);
 }
 
 // At seed 1, the table of scores reads:
