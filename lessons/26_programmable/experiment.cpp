@@ -108,7 +108,7 @@ void compare_levels(const std::array<Mechanism, 3>& levels, const kit::Options& 
   for (const Mechanism& level : levels) fmt::print("  {}\n", kit::timing(level, options.smoke ? 64 : 512));
 }
 
-Lengthened train_short(const LearnedScoreMod& alibi, const kit::Options& options, kit::Report& report) {
+LossIncrease train_short(const LearnedScoreMod& alibi, const kit::Options& options, kit::Report& report) {
   const auto context = [&](const Order& order) {
     LanguageModel model(model_options(order, kWords, 2, 8, true));
     model.initialise(options.seed, DType::f64);
@@ -142,7 +142,7 @@ Lengthened train_short(const LearnedScoreMod& alibi, const kit::Options& options
   return {more(curves[0]), more(curves[1])};
 }
 
-std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report) {
+std::optional<PuzzleAccuracy> solve_voices(const kit::Options& options, kit::Report& report) {
   const Mechanism own = my_attention();
   if (!kit::check(own, report, options.seed)) return {};  // do not train a wrong mechanism
   if (!report.check("it is a causal score for score_mod (--my-attention also trains others)",
@@ -163,14 +163,14 @@ std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& rep
   }
   fmt::print("\n");
   kit::show_map(own, options.out / "mine-voices.svg", learned);
-  return Solved{solved, best};
+  return PuzzleAccuracy{solved, best};
 }
 
 void show_gallery(const kit::Options& options, kit::Report& report, bool pictures) {
   constexpr Size kPlaces = 24;
   kit::HeatmapGrid place{
-      fmt::format("By position alone: queries and keys are 0; {}", kit::kEvenShares), {}, 6},
-      both{fmt::format("With random queries and keys; {}", kit::kEvenShares), {}, 6};
+      fmt::format("By position alone: queries and keys are 0; {}", kit::kWeightsMapScale), {}, 6},
+      both{fmt::format("With random queries and keys; {}", kit::kWeightsMapScale), {}, 6};
   bool all = true;
   for (const GalleryEntry& entry : gallery()) {
     fmt::print("  {:<20} {:<10}{:>3} {:<6} {:<34}{}\n", entry.mechanism.name, entry.level, entry.lines,

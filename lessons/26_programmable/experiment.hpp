@@ -27,22 +27,22 @@ struct Order {
 
 inline constexpr Size kShort = 64, kLong = 256;  // words per text in training and in the test
 
-/// The loss at 256 words minus the loss at 64 words.
-struct Lengthened {
+/// Loss at 256 words minus loss at 64 words.
+struct LossIncrease {
   double alibi = 0, sinusoidal = 0;
 };
 /// Checks that nn/'s alibi() returns the same logits. Then trains two models at 64 words and tests them at
 /// 256, with a table and length.svg.
-Lengthened train_short(const tapestry::LearnedScoreMod& alibi, const kit::Options& options,
-                       kit::Report& report);
+LossIncrease train_short(const tapestry::LearnedScoreMod& alibi, const kit::Options& options,
+                         kit::Report& report);
 
 /// Percentage of the favourites that are predicted correctly from position 192 on.
-struct Solved {
+struct PuzzleAccuracy {
   double own = 0, best_built_in = 0;
 };
 /// Checks, times, trains and draws the mechanism of my_attention.cpp (mine-voices.svg). Then trains four
 /// built-in schemes. Returns nothing if the mechanism fails its check or is not a causal score.
-std::optional<Solved> solve_voices(const kit::Options& options, kit::Report& report);
+std::optional<PuzzleAccuracy> solve_voices(const kit::Options& options, kit::Report& report);
 
 /// Prints a line for each mechanism and writes gallery.json with save_gallery(). If `pictures` is set, also
 /// draws maps of the weights (gallery.svg, gallery_place.svg).

@@ -38,11 +38,12 @@ Json table(const Tensor& values, double unit) {
 }
 
 /// Moves every number up by a third of its range, or down if there is no room.
-Numbers others(const Turnable& turnable) {
+Numbers others(const AdjustableMechanism& adjustable) {
   Numbers numbers;
-  for (const Knob& knob : turnable.knobs) {
-    const double third = knob.step * std::max(1.0, std::floor((knob.most - knob.least) / 3 / knob.step));
-    numbers.push_back(knob.usual + third <= knob.most ? knob.usual + third : knob.usual - third);
+  for (const AdjustableNumber& number : adjustable.numbers) {
+    const double third =
+        number.step * std::max(1.0, std::floor((number.most - number.least) / 3 / number.step));
+    numbers.push_back(number.usual + third <= number.most ? number.usual + third : number.usual - third);
   }
   return numbers;
 }
@@ -61,17 +62,17 @@ Words random_words(std::uint64_t seed) {
 }
 
 /// Returns random words: the same for all heads, or separate ones for each head.
-Words words_for(const Turnable& turnable, std::uint64_t seed) {
+Words words_for(const AdjustableMechanism& adjustable, std::uint64_t seed) {
   const Words all = random_words(seed);
   const auto first = [&](const Tensor& x) { return expand(slice(x, 1, 0, 1), x.shape()); };
-  return turnable.own_words ? all : Words{first(all.query), first(all.key)};
+  return adjustable.per_head_inputs ? all : Words{first(all.query), first(all.key)};
 }
 
-/// Returns words that carry no content. With Blank::alike, all of them equal the first query.
-Words blank_words(Blank blank, const Words& words) {
-  if (blank == Blank::zeros) return {0 * words.query, 0 * words.key};
-  const Tensor alike = expand(slice(words.query, 2, 0, 1), words.query.shape());
-  return {alike, alike};
+/// Returns words that carry no content. With BlankInputs::equal, all of them equal the first query.
+Words blank_words(BlankInputs blank, const Words& words) {
+  if (blank == BlankInputs::zeros) return {0 * words.query, 0 * words.key};
+  const Tensor equal = expand(slice(words.query, 2, 0, 1), words.query.shape());
+  return {equal, equal};
 }
 
 Json map_of(const Mechanism& mechanism, const Numbers& numbers, const Words& words, bool random, Size head,
@@ -86,24 +87,25 @@ Json map_of(const Mechanism& mechanism, const Numbers& numbers, const Words& wor
 
 Json entry_of(const GalleryEntry& entry, std::uint64_t seed) {
   const Mechanism& usual = entry.mechanism;
-  const auto& all = turnables();
-  const Turnable& turnable = *std::find_if(
-      all.begin(), all.end(), [&](const Turnable& t) { return t.make(t.usual()).name == usual.name; });
+  const auto& all = adjustable_mechanisms();
+  const AdjustableMechanism& adjustable =
+      *std::find_if(all.begin(), all.end(),
+                    [&](const AdjustableMechanism& t) { return t.make(t.usual()).name == usual.name; });
   Json knobs = Json::array(), learned = Json::object(), maps = Json::array();
   const Learned first = kit::first_values(usual, seed, DType::f64);
   for (std::size_t i = 0; i < first.size(); ++i) learned[usual.learned[i].name] = table(first[i], kFine);
-  for (const Knob& knob : turnable.knobs)
-    knobs.push_back({{"name", knob.name},
-                     {"least", knob.least},
-                     {"most", knob.most},
-                     {"step", knob.step},
-                     {"usual", knob.usual}});
-  const Words words = words_for(turnable, seed);
-  const Numbers turned = others(turnable);
-  maps.push_back(map_of(usual, turnable.usual(), words, true, 0, seed));
-  if (turnable.blank != Blank::none)
-    maps.push_back(map_of(usual, turnable.usual(), blank_words(turnable.blank, words), false, 2, seed));
-  if (!turned.empty()) maps.push_back(map_of(turnable.make(turned), turned, words, true, 3, seed));
+  for (const AdjustableNumber& number : adjustable.numbers)
+    knobs.push_back({{"name", number.name},
+                     {"least", number.least},
+                     {"most", number.most},
+                     {"step", number.step},
+                     {"usual", number.usual}});
+  const Words words = words_for(adjustable, seed);
+  const Numbers turned = others(adjustable);
+  maps.push_back(map_of(usual, adjustable.usual(), words, true, 0, seed));
+  if (adjustable.blank != BlankInputs::none)
+    maps.push_back(map_of(usual, adjustable.usual(), blank_words(adjustable.blank, words), false, 2, seed));
+  if (!turned.empty()) maps.push_back(map_of(adjustable.make(turned), turned, words, true, 3, seed));
   return {{"name", usual.name},     {"level", entry.level}, {"does", entry.does},
           {"source", entry.source}, {"lines", entry.lines}, {"heads", usual.heads},
           {"knobs", knobs},         {"learned", learned},   {"maps", maps}};
@@ -111,15 +113,15 @@ Json entry_of(const GalleryEntry& entry, std::uint64_t seed) {
 
 }  // namespace
 
-std::vector<double> Turnable::usual() const {
-  Numbers numbers;
-  for (const Knob& knob : knobs) numbers.push_back(knob.usual);
-  return numbers;
+std::vector<double> AdjustableMechanism::usual() const {
+  Numbers values;
+  for (const AdjustableNumber& number : numbers) values.push_back(number.usual);
+  return values;
 }
 
-const std::vector<Turnable>& turnables() {
+const std::vector<AdjustableMechanism>& adjustable_mechanisms() {
   using N = const Numbers&;
-  static const std::vector<Turnable> all = {
+  static const std::vector<AdjustableMechanism> all = {
       {{}, [](N) { return causal(); }},
       {{{"window", 1, 20, 1, 6}}, [](N n) { return sliding_window(whole(n[0])); }},
       {{{"step", 1, 10, 1, 3}}, [](N n) { return dilated(whole(n[0])); }},
@@ -133,20 +135,20 @@ const std::vector<Turnable>& turnables() {
       {{{"steepest", 0.05, 2, 0.05, 0.25}}, [](N n) { return alibi_bias(n[0]); }},
       {{{"farthest", 1, 8, 1, 8}}, [](N n) { return relative_bias(whole(n[0])); }},
       {{{"farthest", 16, 128, 16, 128}}, [](N n) { return buckets(n[0]); }},
-      {{{"cap", 0.25, 8, 0.25, 2}}, [](N n) { return soft_cap(n[0]); }, Blank::none},
+      {{{"cap", 0.25, 8, 0.25, 2}}, [](N n) { return soft_cap(n[0]); }, BlankInputs::none},
       {{{"amount", 0, 4, 0.1, 1}, {"rate", 0.1, 4, 0.1, 1}}, [](N n) { return distance_decay(n[0], n[1]); }},
-      {{{"t", 0.1, 3, 0.1, 0.5}}, [](N n) { return learned_temperature(n[0]); }, Blank::none},
+      {{{"t", 0.1, 3, 0.1, 0.5}}, [](N n) { return learned_temperature(n[0]); }, BlankInputs::none},
       {{{"open", -4, 8, 0.5, 0}}, [](N n) { return forgetting(n[0]); }},
-      {{{"log₁₀ base", 0, 5, 0.25, 4}}, [](N n) { return rotary(std::pow(10, n[0])); }, Blank::alike},
-      {{{"gain", 0, 20, 0.5, 5}}, [](N n) { return cosine(n[0]); }, Blank::none},
-      {{{"gain", 0, 10, 0.25, 2}}, [](N n) { return normed_additive(n[0]); }, Blank::none},
-      {{{"spread", 0, 3, 0.1, 1}}, [](N n) { return coverage(n[0]); }, Blank::none},
+      {{{"log₁₀ base", 0, 5, 0.25, 4}}, [](N n) { return rotary(std::pow(10, n[0])); }, BlankInputs::equal},
+      {{{"gain", 0, 20, 0.5, 5}}, [](N n) { return cosine(n[0]); }, BlankInputs::none},
+      {{{"gain", 0, 10, 0.25, 2}}, [](N n) { return normed_additive(n[0]); }, BlankInputs::none},
+      {{{"spread", 0, 3, 0.1, 1}}, [](N n) { return coverage(n[0]); }, BlankInputs::none},
       {{{"deviation", 0.5, 10, 0.5, 2}}, [](N n) { return local_p(n[0]); }},
       {{{"λ", 0, 1, 0.05, 0.5}}, [](N n) { return differential(n[0]); }},
-      {{{"mix", 0, 1, 0.05, 0.5}}, [](N n) { return talking_heads(n[0]); }, Blank::none, true},
-      {{{"factor", 0, 2, 0.1, 1}}, [](N n) { return selective(n[0]); }, Blank::none, true},
+      {{{"mix", 0, 1, 0.05, 0.5}}, [](N n) { return talking_heads(n[0]); }, BlankInputs::none, true},
+      {{{"factor", 0, 2, 0.1, 1}}, [](N n) { return selective(n[0]); }, BlankInputs::none, true},
       {{{"bias", -4, 4, 0.25, 0}}, [](N n) { return sigmoid_attention(n[0]); }},
-      {{{"open", -4, 8, 0.5, 0}}, [](N n) { return output_gate(n[0]); }, Blank::none},
+      {{{"open", -4, 8, 0.5, 0}}, [](N n) { return output_gate(n[0]); }, BlankInputs::none},
       {{{"c", -4, 4, 0.25, 0}}, [](N n) { return sink(n[0]); }}};
   return all;
 }

@@ -170,7 +170,7 @@ void longer(const kit::Options& options, kit::Report& report) {
       "sinusoids at 256 words",
       "How does the mean loss per word of the model with sinusoids at 256 words compare with that at 64?",
       {"not larger", "larger by a few hundredths", "larger by some tenths, or by more than 1"});
-  const Lengthened more = train_short(alibi_as_lambda(), options, report);
+  const LossIncrease more = train_short(alibi_as_lambda(), options, report);
   report.at_most("ALiBi: loss at 256 words minus loss at 64", more.alibi, 0);
   report.answer(
       alibi, 'a', more.alibi <= 0,
@@ -214,7 +214,7 @@ void solve_puzzle(const kit::Options& options, kit::Report& report) {
       "How many of the four built-in schemes (sinusoids, T5's buckets, ALiBi, rotary) predict more than "
       "70 % of the favourites?",
       {"none", "two: rotary and the sinusoids, which are periodic", "all four, if trained long enough"});
-  const std::optional<Solved> solved = solve_voices(options, report);
+  const std::optional<PuzzleAccuracy> solved = solve_voices(options, report);
   report.at_least(fmt::format("{}: favourites predicted", my_attention().name), solved ? solved->own : 0, 99,
                   "%");
   report.at_most("best built-in scheme: favourites predicted", solved ? solved->best_built_in : 100, 70, "%");

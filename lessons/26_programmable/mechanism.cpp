@@ -127,7 +127,7 @@ void show_map(const Mechanism& mechanism, const std::filesystem::path& file, con
       weights_of(mechanism, query, key, learned.empty() ? first_values(mechanism, 1) : learned);
   HeatmapGrid grid{
       fmt::format("{}: attention weights{}; {}", mechanism.name,
-                  by_place ? ", by position alone" : ", for random queries and keys", kEvenShares),
+                  by_place ? ", by position alone" : ", for random queries and keys", kWeightsMapScale),
       {},
       4};
   std::vector<double> may(static_cast<std::size_t>(mechanism.heads * words * words), 1);

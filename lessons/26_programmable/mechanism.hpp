@@ -67,17 +67,17 @@ Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor&
 /// all learned tensors at 6, 40 and 150 words, so that it also covers numbers that only distant pairs use.
 /// Tiles and plain ops must agree to 1e-11, in values and gradients, for a short and a long text. A learned
 /// tensor without a gradient is a failure. Numbers in it that none of the texts uses are counted and
-/// reported. Then fits_cache() runs, and nothing_outside() if there is a mask. The reasons for a failure are
+/// reported. Then matches_cached_decoding() runs, and ignores_masked_keys() if there is a mask. The reasons for a failure are
 /// printed above its line.
 bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
 /// The second check of check(): the last queries of a text alone, with all keys, must have the same results
 /// as among all queries. A model with a cache of keys needs this when it writes word by word. A mechanism by
 /// ops may need all queries at once: this is reported, but it is no failure.
-bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
+bool matches_cached_decoding(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
 /// The third check of check(): no pair outside the mask has a weight, and the context of a query does not
 /// change when its masked keys and values change. A query without any visible pair is reported, but it is no
 /// failure.
-bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
+bool ignores_masked_keys(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
 
 /// A query, and a later key on which its context depends.
 struct Ahead {
@@ -92,7 +92,7 @@ std::optional<Ahead> looks_ahead(const Mechanism& mechanism, Size words, std::ui
 std::string timing(const Mechanism& mechanism, Size words = 1024);
 
 /// Describes the colours of a weights_map(), for the title of a picture that contains one.
-inline constexpr const char* kEvenShares = "from 0 to 3 times the uniform weight of a row";
+inline constexpr const char* kWeightsMapScale = "from 0 to 3 times the uniform weight of a row";
 /// Returns a map of the weights (Tq, Tk), each divided by the uniform weight of its row: weight · n, where n
 /// keys of the row have a weight. 0 and less have the palest colour, 3 and more the deepest. So rows with few
 /// and with many keys are both visible, and a row whose weights do not sum to 1 is paler or deeper as a

@@ -144,8 +144,8 @@ bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed) try {
     line += "; plain ops the same to 1e-11";
   }
   report.check(line, ok);
-  ok = fits_cache(mechanism, report, seed) && ok;
-  return (!mechanism.mask || mechanism.ops || nothing_outside(mechanism, report, seed)) && ok;
+  ok = matches_cached_decoding(mechanism, report, seed) && ok;
+  return (!mechanism.mask || mechanism.ops || ignores_masked_keys(mechanism, report, seed)) && ok;
 } catch (const Error& error) {  // an error of the library is a mistake in the mechanism
   report.note(error.what());
   return report.check(fmt::format("{}: it can be computed", mechanism.name), false);

@@ -18,7 +18,7 @@ Tensor context_of(const Mechanism& mechanism, const Learned& all, const Tensor& 
 
 }  // namespace
 
-bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
+bool matches_cached_decoding(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
   constexpr Size kWords = 40;
   const Learned all = random_inputs(mechanism, kWords, seed, DType::f64);
   const Tensor context = context_of(mechanism, all, all[0], all[1], all[2]);
@@ -44,7 +44,7 @@ bool fits_cache(const Mechanism& mechanism, Report& report, std::uint64_t seed) 
   return report.check(fmt::format("{}: the same with a cache of keys", mechanism.name), fault.empty());
 }
 
-bool nothing_outside(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
+bool ignores_masked_keys(const Mechanism& mechanism, Report& report, std::uint64_t seed) {
   constexpr Size kWords = 40;
   const BlockMask tiles = mechanism.mask(kWords, kWords);
   bool ok = true;

@@ -31,8 +31,8 @@ Tensor weights(const kit::Mechanism& mechanism) {
 TEST_CASE("the usual numbers of what can be turned are the gallery's, and others give other maps",
           "[gallery]") {
   std::set<std::string> turned;
-  for (const lesson26::Turnable& turnable : lesson26::turnables()) {
-    const kit::Mechanism usual = turnable.make(turnable.usual());
+  for (const lesson26::AdjustableMechanism& adjustable : lesson26::adjustable_mechanisms()) {
+    const kit::Mechanism usual = adjustable.make(adjustable.usual());
     CAPTURE(usual.name);
     turned.insert(usual.name);
     const auto& all = lesson26::gallery();
@@ -40,15 +40,15 @@ TEST_CASE("the usual numbers of what can be turned are the gallery's, and others
         std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.mechanism.name == usual.name; });
     REQUIRE(entry != all.end());
     CHECK(kit::largest(weights(usual) - weights(entry->mechanism)) == 0);
-    for (std::size_t k = 0; k < turnable.knobs.size(); ++k) {
-      const lesson26::Knob& knob = turnable.knobs[k];
-      CAPTURE(knob.name);
-      for (const double other : {knob.least, knob.most}) {
-        std::vector<double> numbers = turnable.usual();
+    for (std::size_t k = 0; k < adjustable.numbers.size(); ++k) {
+      const lesson26::AdjustableNumber& number = adjustable.numbers[k];
+      CAPTURE(number.name);
+      for (const double other : {number.least, number.most}) {
+        std::vector<double> numbers = adjustable.usual();
         numbers[k] = other;
-        const double apart = kit::largest(weights(turnable.make(numbers)) - weights(usual));
+        const double apart = kit::largest(weights(adjustable.make(numbers)) - weights(usual));
         CHECK(std::isfinite(apart));
-        CHECK((apart > 1e-3 || other == knob.usual));
+        CHECK((apart > 1e-3 || other == number.usual));
       }
     }
   }
@@ -78,7 +78,7 @@ TEST_CASE("the gallery's file has maps of a window of 6 and of 12", "[gallery]")
 }
 
 TEST_CASE("another sink is e^c among the scores, which no key gets", "[gallery]") {
-  const auto& all = lesson26::turnables();
+  const auto& all = lesson26::adjustable_mechanisms();
   const auto sink =
       std::find_if(all.begin(), all.end(), [](const auto& t) { return t.make(t.usual()).name == "sink"; });
   REQUIRE(sink != all.end());

@@ -221,7 +221,7 @@ TEST_CASE("a map of weights counts in even shares of what a row sees, and hides 
   CHECK(map.share(3, 0) == Approx(0.9));  // 2.7 even shares
   CHECK(map.least == 0);
   CHECK(map.most == 3);
-  CHECK_THAT(kit::kEvenShares, ContainsSubstring("from 0 to 3"));
+  CHECK_THAT(kit::kWeightsMapScale, ContainsSubstring("from 0 to 3"));
 }
 
 TEST_CASE("a check sees a score that forgets where query 0 stands", "[mechanism]") {
