@@ -2,7 +2,7 @@
 // in patients.hpp.
 //
 // All but the target check use random f64 q, k and v: three sequences of length 6 with 6, 4 and 0 valid positions, and
-// two heads. (One of them, averages(), sets v to 1.) Each check takes milliseconds.
+// two heads. (One of them, weights_sum_to_one(), sets v to 1.) Each check takes milliseconds.
 #include "lessons/07_masks/checks.hpp"
 
 #include <algorithm>
@@ -63,14 +63,14 @@ struct Sample {
 };
 
 /// If all values are 1, every weighted average is 1.
-bool averages(const Patient& p, std::uint64_t seed) {
+bool weights_sum_to_one(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   const Tensor y = p.attend(s.qkv[0], s.qkv[1], ones({3, 6, 8}, DType::f64), s.valid);
   return largest(where(s.places, y - 1, scalar(0, y.dtype()))) < 1e-12;
 }
 
 /// The output at position i has a gradient of exactly 0 for the keys and values after i.
-bool looks_back(const Patient& p, std::uint64_t seed) {
+bool is_causal(const Patient& p, std::uint64_t seed) {
   const Sample s(seed);
   for (Size i = 0; i + 1 < 6; ++i) {
     const auto at_i = [i](const Tensor& y) { return slice(y, 1, i, i + 1); };
@@ -128,16 +128,16 @@ bool head_by_head(const Patient& p, const Reference& reference, std::uint64_t se
 /// The target of a position is the value of the next pair.
 bool target_is_ahead(const Patient& p, std::uint64_t seed) {
   const kit::PairStrings s = draw_strings(seed, 4'000'000, 20);
-  const std::vector<std::int64_t> wanted = targets(s, p.ahead);
-  for (std::size_t place = 0; place < wanted.size(); ++place)
-    if (wanted[place] < kNothing && wanted[place] != kNotCounted && wanted[place] != s.values[place + 1])
+  const std::vector<std::int64_t> expected = targets(s, p.ahead);
+  for (std::size_t place = 0; place < expected.size(); ++place)
+    if (expected[place] < kNothing && expected[place] != kIgnored && expected[place] != s.values[place + 1])
       return false;
   return true;
 }
 
 }  // namespace
 
-std::vector<Size> not_zero(const Tensor& rows) {
+std::vector<Size> count_positive(const Tensor& rows) {
   const std::vector<double> all = rows.to_vector();
   std::vector<Size> counts;
   for (auto row = all.begin(); row != all.end(); row += rows.size(1))
@@ -162,13 +162,13 @@ void compare_with_nn(const std::string& name, const Reference& by_hand, std::uin
 FailedChecks check_all(const std::vector<Patient>& patients, const Reference& reference, std::uint64_t seed) {
   FailedChecks failed{{"alone", "no future", "padding", "empty row", "by head", "averages", "target"}, {}};
   for (const Patient& p : patients)
-    failed.table.push_back({!alone_as_in_batch(p, seed), !looks_back(p, seed), !ignores_padding(p, seed),
+    failed.table.push_back({!alone_as_in_batch(p, seed), !is_causal(p, seed), !ignores_padding(p, seed),
                             !empty_row_gives_zero(p, seed), !head_by_head(p, reference, seed),
-                            !averages(p, seed), !target_is_ahead(p, seed)});
+                            !weights_sum_to_one(p, seed), !target_is_ahead(p, seed)});
   return failed;
 }
 
-bool FailedChecks::each_by_its_check() const {
+bool FailedChecks::each_fails_its_check() const {
   for (std::size_t i = 0; i < checks.size(); ++i)
     if (table[0][i] || !table[i + 1][i]) return false;
   return true;

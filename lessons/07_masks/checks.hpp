@@ -1,4 +1,4 @@
-// The checks of lesson 07: seven tests without training. Each was written for one patient of the clinic.
+// The checks of lesson 07: seven tests without training. Each is designed to catch one of the broken attentions.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace tapestry::lesson07 {
 /// mask (…, Tq, Tk).
 using Reference = std::function<Tensor(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask)>;
 
-/// Returns for each row of a matrix how many of its numbers are above 0.
-std::vector<Size> not_zero(const Tensor& rows);
+/// Returns the number of positive elements in each row of a matrix.
+std::vector<Size> count_positive(const Tensor& rows);
 /// Compares an attention by hand with nn/'s: gradcheck, values and gradients. One query has an empty row.
 void compare_with_nn(const std::string& name, const Reference& by_hand, std::uint64_t seed,
                      kit::Report& report);
@@ -27,7 +27,7 @@ struct FailedChecks {
   std::vector<std::vector<bool>> table;  ///< For each patient, the checks that it fails.
 
   /// Returns true if the first attention passes all checks and each other one fails the check written for it.
-  bool each_by_its_check() const;
+  bool each_fails_its_check() const;
 };
 
 /// Runs every check on every patient. One of the checks compares with the reference, head by head.

@@ -42,13 +42,13 @@ struct Reader : Module {
   Linear out{{*this, "out"}, kWidth + 32, kValues + 1};
 };
 
-double share_right(const Tensor& logits, const Ids& wanted) {
-  const Ids said = argmax(logits).to_vector();
+double share_right(const Tensor& logits, const Ids& expected) {
+  const Ids predicted = argmax(logits).to_vector();
   double right = 0, counted = 0;
-  for (std::size_t i = 0; i < said.size(); ++i) {
-    if (wanted[i] == kNotCounted) continue;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    if (expected[i] == kIgnored) continue;
     counted += 1;
-    right += said[i] == wanted[i];
+    right += predicted[i] == expected[i];
   }
   return 100 * right / counted;
 }
@@ -123,7 +123,7 @@ Ids targets(const Strings& strings, Size ahead) {
     else if (strings.known[static_cast<std::size_t>(place)] && column < kColumns - 1)
       result.push_back(strings.values[static_cast<std::size_t>(place + ahead)]);
     else
-      result.push_back(kNotCounted);
+      result.push_back(kIgnored);
   }
   return result;
 }
@@ -134,13 +134,13 @@ std::vector<Outcome> train_all(const std::vector<Patient>& patients, const kit::
   return all;
 }
 
-bool two_are_noticed(const std::vector<Outcome>& all) {
+bool two_fail_as_measured(const std::vector<Outcome>& all) {
   const double others =
       std::min({all[1].measured, all[2].measured, all[4].measured, all[6].measured, all[7].measured});
   return all[3].measured <= 20 && all[5].measured <= 70 && others >= 90;
 }
 
-bool two_are_useful(const std::vector<Outcome>& all) {
+bool two_work_in_use(const std::vector<Outcome>& all) {
   return std::min(all[4].in_use, all[6].in_use) >= 99 && all[1].in_use <= 60 &&
          std::max(all[2].in_use, all[7].in_use) <= 15;
 }

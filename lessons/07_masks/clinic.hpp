@@ -14,9 +14,9 @@ namespace tapestry::lesson07 {
 kit::PairStrings draw_strings(std::uint64_t seed, std::uint64_t stream, Size rows);
 
 /// Returns the target of each position: the value `ahead` columns further on. It is kNothing in the last column of a
-/// string without pairs, and kNotCounted where the pairs so far do not determine the answer.
+/// string without pairs, and kIgnored where the pairs so far do not determine the answer.
 std::vector<std::int64_t> targets(const kit::PairStrings& strings, Size ahead);
-constexpr std::int64_t kNothing = 12, kNotCounted = -1;
+constexpr std::int64_t kNothing = 12, kIgnored = -1;
 
 struct Outcome {
   double loss = 0;      ///< Mean loss of the last twenty steps.
@@ -28,10 +28,11 @@ struct Outcome {
 /// Trains one model per attention, with the same strings and the same initial weights.
 std::vector<Outcome> train_all(const std::vector<Patient>& patients, const kit::Options& options);
 
-/// Returns true if, as measured, only patients 3 and 5 answer badly.
-bool two_are_noticed(const std::vector<Outcome>& outcomes);
-/// Returns true if, in use, only patients 4 and 6 of the remaining five answer correctly.
-bool two_are_useful(const std::vector<Outcome>& outcomes);
+/// Returns true if, as measured, patient 3 has at most 20 % and patient 5 at most 70 %, and the other patients at least
+/// 90 %.
+bool two_fail_as_measured(const std::vector<Outcome>& outcomes);
+/// Returns true if, in use, patients 4 and 6 have at least 99 %, patient 1 at most 60 %, and patients 2 and 7 at most 15 %.
+bool two_work_in_use(const std::vector<Outcome>& outcomes);
 
 /// Draws the outcomes in clinic.svg.
 void draw(const std::vector<Patient>& patients, const std::vector<Outcome>& outcomes,

@@ -71,7 +71,7 @@ void one_hidden_key(std::uint64_t seed, kit::Report& report) {
       ValidLengths{1, 3, 2, 4}.mask(4).reshape({4, 4});  // row 0 allows 1 of 4 keys, row 1 allows 3
   const Tensor rows = masked_softmax_by_hand(random_normal({4, 4}, seed, f64), lengths);
   kit::print_rows("weights", rows, 4);
-  report.check("exactly 1, 3, 2, 4 weights are not 0", not_zero(rows) == std::vector<Size>{1, 3, 2, 4});
+  report.check("exactly 1, 3, 2, 4 weights are not 0", count_positive(rows) == std::vector<Size>{1, 3, 2, 4});
 }
 
 // ---- 2. The masks -----------------------------------------------------------------------------------------
@@ -187,12 +187,12 @@ void the_clinic(const kit::Options& options, kit::Report& report) {
   report.at_least("0 sound, no pairs", all[0].empty, 99, "%");
   report.at_most("4 −1e9 for a mask, no pairs", all[4].empty, 10, "%");
   report.answer(
-      low, 'b', two_are_noticed(all),
+      low, 'b', two_fail_as_measured(all),
       "Patient 3 attends to padding only. In patient 5, each head gets half of the string, and it gets "
       "most of that half at the last position, the only one that asks in use. Only these two end with a "
       "loss above 1.");
   report.answer(
-      useful, 'b', two_are_useful(all),
+      useful, 'b', two_work_in_use(all),
       "Patient 1 shared its weights with the batch, patient 2 used the future, and patient 7 repeats the value "
       "that it was given. Patients 4 and 6 remain. Patient 4 fails on empty strings, and patient 6 has a wrong "
       "scale, which is the topic of lesson 08.");
@@ -223,7 +223,7 @@ void the_checks(const kit::Options& options, kit::Report& report) {
       "In an empty row, all scores are −1e9, so all weights are equal. The query then averages over padding and "
       "over later positions.");
   report.check("the sound attention passes every check, and each patient fails the check written for it",
-               failed.each_by_its_check());
+               failed.each_fails_its_check());
 }
 
 // What to remember. A mask is true where a query may attend, and it is applied before the softmax. Keys and values

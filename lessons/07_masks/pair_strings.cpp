@@ -21,16 +21,16 @@ PairStrings draw_pair_strings(Random random, Size rows, const PairSizes& sizes) 
       values.push_back(random.below(sizes.values));
     }
     random.shuffle(keys);
-    std::vector<bool> came(4, false);
+    std::vector<bool> seen(4, false);
     std::size_t now = 0;
     for (Size column = 0; column < sizes.columns; ++column) {
       const bool pair = column >= sizes.columns - s.pairs.back();
       s.keys.push_back(pair ? keys[now] : random.below(sizes.keys));
       s.values.push_back(pair ? values[now] : random.below(sizes.values));
-      if (pair) came[now] = true;
+      if (pair) seen[now] = true;
       if (pair) now = (now + 1 + static_cast<std::size_t>(random.below(3))) % 4;
       s.asked.push_back(pair ? keys[now] : random.below(sizes.keys));
-      s.known.push_back(pair && came[now]);
+      s.known.push_back(pair && seen[now]);
     }
   }
   return s;
