@@ -28,22 +28,25 @@ struct Scheme {
   PositionScheme scheme;
   /// Targets for reverse and shift at the trained length, in per cent.
   std::array<double, 2> least = {0, 0}, most = {100, 100};
-  bool tells_places = false;  // distinguishes the positions of a string of one symbol
+  bool distinguishes_positions = false;  // distinguishes the positions of a string of one symbol
 };
 
 std::vector<Scheme> schemes() {
   return {{.name = "none", .scheme = no_positions(), .most = {15, 15}},
-          {.name = "sinusoidal", .scheme = sinusoidal(), .least = {99, 0}, .tells_places = true},
-          {.name = "learned", .scheme = learned_positions(kLonger), .least = {99, 0}, .tells_places = true},
-          {.name = "Shaw", .scheme = shaw(8), .least = {90, 99}, .tells_places = true},
+          {.name = "sinusoidal", .scheme = sinusoidal(), .least = {99, 0}, .distinguishes_positions = true},
+          {.name = "learned",
+           .scheme = learned_positions(kLonger),
+           .least = {99, 0},
+           .distinguishes_positions = true},
+          {.name = "Shaw", .scheme = shaw(8), .least = {90, 99}, .distinguishes_positions = true},
           {.name = "T5, 32 to 128", .scheme = t5_buckets(32, 128), .least = {0, 99}, .most = {40, 100}},
           {.name = "T5, 16 to 16", .scheme = t5_buckets(16, 16), .least = {0, 99}, .most = {40, 100}},
           {.name = "ALiBi", .scheme = alibi(), .most = {20, 20}},
           {.name = "rotary", .scheme = rotary(), .least = {0, 99}, .most = {40, 100}}};
 }
 
-struct Namer : Module {
-  explicit Namer(const PositionScheme& scheme) : encoder{{*this, "encoder"}, options(scheme)} {}
+struct SymbolModel : Module {
+  explicit SymbolModel(const PositionScheme& scheme) : encoder{{*this, "encoder"}, options(scheme)} {}
   static TransformerOptions options(const PositionScheme& scheme) {
     TransformerOptions options;
     options.vocabulary = kit::kMoveSymbols;
@@ -60,7 +63,7 @@ struct Namer : Module {
 };
 
 /// Computes Row::map as a mean over several strings.
-std::vector<double> best_map(const Namer& model, const kit::Options& options) {
+std::vector<double> best_map(const SymbolModel& model, const kit::Options& options) {
   const kit::MovedSymbols strings =
       kit::draw_moves(kit::Random(options.seed, 3'000'000), Move::shift, options.smoke ? 2 : 32, kLonger);
   Tensor best;
@@ -81,17 +84,17 @@ std::vector<double> best_map(const Namer& model, const kit::Options& options) {
 
 /// Returns the largest difference between the states at position 0 and at any position of a string of one
 /// symbol.
-double places_apart(const Namer& model) {
+double difference_between_positions(const SymbolModel& model) {
   const Tensor states = model.encoder(Indices(std::vector<std::int64_t>(kTrained, 7), {1, kTrained}));
   return kit::largest(states - slice(states, 1, 0, 1));
 }
 
 /// Returns the percentage of right answers at each position of new strings. Their streams are far from the
 /// streams used in training.
-std::vector<double> test(const Namer& model, Move move, Size length, const kit::Options& options) {
+std::vector<double> test(const SymbolModel& model, Move move, Size length, const kit::Options& options) {
   const kit::Random random(options.seed, static_cast<std::uint64_t>(1'000'000 + length));
   const kit::MovedSymbols strings = kit::draw_moves(random, move, options.smoke ? 4 : 300, length);
-  return kit::right_by_place(argmax(model(strings.symbols)), strings.answers);
+  return kit::accuracy_by_position(argmax(model(strings.symbols)), strings.answers);
 }
 
 Row train_both(const Scheme& scheme, const kit::Options& options) {
@@ -100,9 +103,9 @@ Row train_both(const Scheme& scheme, const kit::Options& options) {
   row.name = scheme.name;
   for (const Move move : {Move::reverse, Move::shift}) {
     const bool reverse = move == Move::reverse;
-    Namer model(scheme.scheme);
+    SymbolModel model(scheme.scheme);
     model.initialise(options.seed);
-    row.apart = places_apart(model);
+    row.position_difference = difference_between_positions(model);
     kit::train(model,
                {.name = fmt::format("{}, {}", scheme.name, reverse ? "reverse" : "shift"),
                 .steps = options.steps,
@@ -130,8 +133,8 @@ Table train_all(const kit::Options& options, kit::Report& report) {
   Table table;
   for (const Scheme& scheme : schemes()) {
     const Row row = train_both(scheme, options);
-    fmt::print("  {:<16}{:>12.1f}{:>12.1f}{:>30.0e}\n", row.name, kit::mean_right(row.reverse_16),
-               kit::mean_right(row.shift_16), row.apart);
+    fmt::print("  {:<16}{:>12.1f}{:>12.1f}{:>30.0e}\n", row.name, kit::mean_accuracy(row.reverse_16),
+               kit::mean_accuracy(row.shift_16), row.position_difference);
     table.rows.push_back(row);
   }
   fmt::print("\n");
@@ -139,13 +142,14 @@ Table train_all(const kit::Options& options, kit::Report& report) {
     const Row& row = table[scheme.name];
     for (std::size_t task = 0; task < 2; ++task) {
       const std::string what = fmt::format("{}: {}", scheme.name, task == 0 ? "reverse" : "shift");
-      const double right = kit::mean_right(task == 0 ? row.reverse_16 : row.shift_16);
+      const double right = kit::mean_accuracy(task == 0 ? row.reverse_16 : row.shift_16);
       if (scheme.least[task] > 0) report.at_least(what, right, scheme.least[task], "%");
       if (scheme.most[task] < 100) report.at_most(what, right, scheme.most[task], "%");
     }
-    report.check(fmt::format("{}: states in a string of one symbol are {}", scheme.name,
-                             scheme.tells_places ? "different" : "equal"),
-                 scheme.tells_places ? row.apart > 0.01 : row.apart < 1e-4);
+    report.check(
+        fmt::format("{}: states in a string of one symbol are {}", scheme.name,
+                    scheme.distinguishes_positions ? "different" : "equal"),
+        scheme.distinguishes_positions ? row.position_difference > 0.01 : row.position_difference < 1e-4);
   }
   return table;
 }
@@ -164,11 +168,11 @@ void draw_longer(const Table& table, const kit::Options& options) {
       {},
       4};
   for (const Row& row : table.rows) {
-    fmt::print("  {:<16}{:>12.1f}{:>12.1f}\n", row.name, kit::mean_right(row.reverse_32),
-               kit::mean_right(row.shift_32));
+    fmt::print("  {:<16}{:>12.1f}{:>12.1f}\n", row.name, kit::mean_accuracy(row.reverse_32),
+               kit::mean_accuracy(row.shift_32));
     shares.rows.push_back(row.name);
     for (const auto* right : {&row.reverse_16, &row.reverse_32, &row.shift_16, &row.shift_32})
-      shares.values.push_back(kit::mean_right(*right) / 100);
+      shares.values.push_back(kit::mean_accuracy(*right) / 100);
     places.rows.push_back(row.name);
     places.values.insert(places.values.end(), row.shift_32.begin(), row.shift_32.end());
     all.maps.push_back({row.name, kit::numbered(kLonger), kit::numbered(kLonger), row.map});
@@ -188,21 +192,21 @@ void check_longer(const Table& table, kit::Report& report) {
   for (const char* name : {"sinusoidal", "learned"}) {
     const std::vector<double>& right = table[name].shift_32;
     report.at_least(fmt::format("{}: shift at 32, positions 0 to 15", name),
-                    kit::mean_right(right, 0, kTrained), 90, "%");
-    report.at_most(fmt::format("{}: shift at 32, positions 16 to 31", name), kit::mean_right(right, kTrained),
-                   20, "%");
+                    kit::mean_accuracy(right, 0, kTrained), 90, "%");
+    report.at_most(fmt::format("{}: shift at 32, positions 16 to 31", name),
+                   kit::mean_accuracy(right, kTrained), 20, "%");
   }
-  report.at_least("Shaw: shift at 32", kit::mean_right(table["Shaw"].shift_32), 99, "%");
-  report.at_least("T5, 16 to 16: shift at 32", kit::mean_right(table["T5, 16 to 16"].shift_32), 95, "%");
-  report.at_most("T5, 32 to 128: shift at 32", kit::mean_right(table["T5, 32 to 128"].shift_32), 95, "%");
+  report.at_least("Shaw: shift at 32", kit::mean_accuracy(table["Shaw"].shift_32), 99, "%");
+  report.at_least("T5, 16 to 16: shift at 32", kit::mean_accuracy(table["T5, 16 to 16"].shift_32), 95, "%");
+  report.at_most("T5, 32 to 128: shift at 32", kit::mean_accuracy(table["T5, 32 to 128"].shift_32), 95, "%");
   const std::vector<double>& turned = table["rotary"].shift_32;
-  report.at_least("rotary: shift at 32, positions 16 to 21", kit::mean_right(turned, 16, 22), 95, "%");
-  report.at_most("rotary: shift at 32, positions 0 to 15", kit::mean_right(turned, 0, 16), 95, "%");
-  report.at_most("rotary: shift at 32, positions 22 to 31", kit::mean_right(turned, 22), 95, "%");
+  report.at_least("rotary: shift at 32, positions 16 to 21", kit::mean_accuracy(turned, 16, 22), 95, "%");
+  report.at_most("rotary: shift at 32, positions 0 to 15", kit::mean_accuracy(turned, 0, 16), 95, "%");
+  report.at_most("rotary: shift at 32, positions 22 to 31", kit::mean_accuracy(turned, 22), 95, "%");
 }
 
-double without_order(const kit::Options& options) {
-  return kit::commonest_elsewhere(
+double accuracy_without_order(const kit::Options& options) {
+  return kit::most_frequent_elsewhere(
       kit::draw_moves(kit::Random(options.seed, 4'000'000), Move::reverse, 1000, kTrained).symbols);
 }
 

@@ -14,7 +14,8 @@ inline constexpr Size kTrained = 16, kLonger = 32;
 /// Results of one scheme's two models, one trained on each task.
 struct Row {
   std::string name;
-  double apart = 0;  ///< largest difference of states in a string of one symbol, before training
+  double position_difference =
+      0;  ///< largest difference of states in a string of one symbol, before training
   /// Percentage of right answers at each position.
   std::vector<double> reverse_16, reverse_32, shift_16, shift_32;
   /// Weights (32, 32) for the shift at length 32, from the head with the largest weights three positions back.
@@ -38,6 +39,6 @@ void check_longer(const Table& table, kit::Report& report);
 
 /// Returns the highest accuracy without order, in per cent: that of always naming the most frequent symbol at
 /// the other positions.
-double without_order(const kit::Options& options);
+double accuracy_without_order(const kit::Options& options);
 
 }  // namespace tapestry::lesson17

@@ -19,7 +19,7 @@
 
 using namespace tapestry;
 using namespace tapestry::lesson17;
-using kit::mean_right;
+using kit::mean_accuracy;
 
 namespace {
 constexpr DType f64 = DType::f64;
@@ -178,12 +178,12 @@ Table two_tasks(const kit::Options& options, kit::Report& report) {
       "learn to reverse?",
       {"Shaw only", "all three, because near the edges the distances show the position", "none of them"});
   const Table table = train_all(options, report);
-  report.check_quoted("highest accuracy without order", without_order(options), 13, 0.05, "%");
-  report.answer(shift, 'c', mean_right(table["ALiBi"].shift_16) <= 20,
+  report.check_quoted("highest accuracy without order", accuracy_without_order(options), 13, 0.05, "%");
+  report.answer(shift, 'c', mean_accuracy(table["ALiBi"].shift_16) <= 20,
                 "ALiBi subtracts m |i − j| from the score. That is the same for the keys three positions to "
                 "the left and three to the right, and less for every nearer key. (ALiBi was designed for "
                 "causal models, which have no keys to the right.)");
-  const auto reversed = [&](const char* name) { return mean_right(table[name].reverse_16); };
+  const auto reversed = [&](const char* name) { return mean_accuracy(table[name].reverse_16); };
   report.answer(reverse, 'a',
                 reversed("Shaw") >= 90 && reversed("T5, 32 to 128") <= 40 && reversed("rotary") <= 40,
                 "Consider the string aaaa… All its values are equal, so their weighted average is the same "
@@ -227,8 +227,8 @@ void twice_as_long(const Table& table, const kit::Options& options, kit::Report&
                  {"the model with Shaw's scheme", "the model with T5's scheme", "both", "neither"});
   draw_longer(table, options);
   check_longer(table, report);
-  const auto shifted = [&](const char* name) { return mean_right(table[name].shift_32); };
-  report.answer(learned, 'b', mean_right(table["learned"].shift_32, kTrained) <= 20,
+  const auto shifted = [&](const char* name) { return mean_accuracy(table[name].shift_32); };
+  report.answer(learned, 'b', mean_accuracy(table["learned"].shift_32, kTrained) <= 20,
                 "The vectors for the positions 16 to 31 were never trained, so they still have their random "
                 "initial values. Sinusoids fail too: at these positions, the hands have angles that never "
                 "occurred in training.");

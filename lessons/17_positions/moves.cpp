@@ -20,17 +20,17 @@ MovedSymbols draw_moves(Random random, Move move, Size rows, Size length) {
   return {Indices(symbols, {rows, length}), Indices(answers, {rows, length})};
 }
 
-std::vector<double> right_by_place(const Indices& said, const Indices& answers) {
+std::vector<double> accuracy_by_position(const Indices& predicted, const Indices& answers) {
   std::vector<double> right;
   for (Size t = 0; t < answers.shape()[1]; ++t) {
-    const Indices wanted = answers.column(t);
-    right.push_back(wanted.to_vector().front() == kNoAnswer ? std::nan("")
-                                                            : percent_equal(said.column(t), wanted));
+    const Indices expected = answers.column(t);
+    right.push_back(expected.to_vector().front() == kNoAnswer ? std::nan("")
+                                                              : percent_equal(predicted.column(t), expected));
   }
   return right;
 }
 
-double mean_right(const std::vector<double>& right, Size first, Size last) {
+double mean_accuracy(const std::vector<double>& right, Size first, Size last) {
   double sum = 0, count = 0;
   for (Size t = first; t < std::min(last, static_cast<Size>(right.size())); ++t)
     if (const double one = right[static_cast<std::size_t>(t)]; !std::isnan(one)) {
@@ -40,7 +40,7 @@ double mean_right(const std::vector<double>& right, Size first, Size last) {
   return sum / count;
 }
 
-double commonest_elsewhere(const Indices& symbols) {
+double most_frequent_elsewhere(const Indices& symbols) {
   const std::vector<std::int64_t> all = symbols.to_vector();
   const auto length = static_cast<std::ptrdiff_t>(symbols.shape()[1]);
   double right = 0;

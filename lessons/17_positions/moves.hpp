@@ -25,12 +25,12 @@ MovedSymbols draw_moves(Random random, Move move, Size rows, Size length);
 
 /// Returns the percentage of right answers at each position, for answers (B, n). NaN for positions without an
 /// answer.
-std::vector<double> right_by_place(const Indices& said, const Indices& answers);
+std::vector<double> accuracy_by_position(const Indices& predicted, const Indices& answers);
 /// Returns the mean over the positions `first` … `last` − 1, for those positions that exist and have an answer.
-double mean_right(const std::vector<double>& right, Size first = 0, Size last = 1'000'000);
+double mean_accuracy(const std::vector<double>& right, Size first = 0, Size last = 1'000'000);
 
 /// Returns the accuracy, in per cent, of a model without order on strings (B, n). At position 0, it always
 /// names the most frequent symbol of the other positions.
-double commonest_elsewhere(const Indices& symbols);
+double most_frequent_elsewhere(const Indices& symbols);
 
 }  // namespace tapestry::kit

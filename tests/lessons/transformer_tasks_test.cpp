@@ -63,8 +63,8 @@ TEST_CASE("symbols are named from the other end, or from three places before", "
   const std::set<std::int64_t> kinds(many.begin(), many.end());
   CHECK(kinds.size() == 64);
   CHECK(*kinds.rbegin() == 63);
-  CHECK(commonest_elsewhere(Indices{5, 1, 2, 1, 3}.reshape({1, 5})) == 50);
-  CHECK(commonest_elsewhere(Indices{5, 1, 2, 1, 3, 1, 2, 3, 4, 5}.reshape({2, 5})) == 37.5);
+  CHECK(most_frequent_elsewhere(Indices{5, 1, 2, 1, 3}.reshape({1, 5})) == 50);
+  CHECK(most_frequent_elsewhere(Indices{5, 1, 2, 1, 3, 1, 2, 3, 4, 5}.reshape({2, 5})) == 37.5);
 }
 
 TEST_CASE("two different keys of a list are asked for, and their digits are the answers", "[kit]") {
