@@ -281,7 +281,7 @@ int main(int argc, char** argv) {
     program.runs_on(ranks);
     program.steps(1000, 8);
     kit::TranslatorSettings settings;
-    kit::offer(program, settings, kGrammarRecipe, kMulti30kRecipe);
+    kit::add_options(program, settings, kGrammarRecipe, kMulti30kRecipe);
     return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
       if (!prepare(program, options, settings)) return;
       lesson({options, settings, report, folder_of_run(options, settings)});

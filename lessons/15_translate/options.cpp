@@ -29,9 +29,9 @@ constexpr RecipeNumber<Recipe> kNumbers[] = {
 
 }  // namespace
 
-void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, const Recipe& real) {
+void add_options(Lesson& program, TranslatorSettings& settings, const Recipe& toy, const Recipe& real) {
   TranslatorConfig& config = settings.config;
-  offer(program, static_cast<TranslationSettings&>(settings));
+  add_options(program, static_cast<TranslationSettings&>(settings));
   program.add("--score", config.score,
               "score of the attention; scaled_dot halves the width of each encoder direction, because "
               "query and key must have the same width; none is a decoder without attention",
@@ -44,15 +44,15 @@ void offer(Lesson& program, TranslatorSettings& settings, const Recipe& toy, con
               "of GloVe and word2vec); --embedding is then the width of these vectors");
   program.add("--readout", config.readout,
               "width of the layer before the output layer; 0: the width of the embedding", 0, 4096);
-  offer(program, kNumbers, settings.recipe, toy, real, "with --data");
+  add_options(program, kNumbers, settings.recipe, toy, real, "with --data");
   program.add_flag(
       "--tied,!--untied", settings.recipe.tied,
       fmt::format("use one matrix for the target embedding and the output layer; default {}, with --data {}",
                   toy.tied ? "tied" : "untied", real.tied ? "tied" : "untied"));
 }
 
-void follow(const Lesson& program, const Recipe& recipe, TranslatorSettings& settings) {
-  follow(program, kNumbers, recipe, settings.recipe);
+void apply_recipe(const Lesson& program, const Recipe& recipe, TranslatorSettings& settings) {
+  apply_recipe(program, kNumbers, recipe, settings.recipe);
   if (!program.given("--tied")) settings.recipe.tied = recipe.tied;
   settings.config.embedding = settings.recipe.embedding;
   settings.config.hidden = settings.recipe.hidden;

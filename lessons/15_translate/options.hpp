@@ -35,11 +35,11 @@ struct TranslatorSettings : TranslationSettings {
 };
 
 /// Adds the options to the program; `toy` is the recipe for the built-in text, `real` the one for --data.
-void offer(Lesson& program, TranslatorSettings& settings, const TranslatorRecipe& toy,
-           const TranslatorRecipe& real);
+void add_options(Lesson& program, TranslatorSettings& settings, const TranslatorRecipe& toy,
+                 const TranslatorRecipe& real);
 
 /// Sets each option that was not on the command line to the recipe's value. Call it in the lesson's body.
-void follow(const Lesson& program, const TranslatorRecipe& recipe, TranslatorSettings& settings);
+void apply_recipe(const Lesson& program, const TranslatorRecipe& recipe, TranslatorSettings& settings);
 
 /// Returns the translators to train: the one from the options; with `and_none`, also one without attention for
 /// comparison; with --compare, one for each score.

@@ -37,7 +37,7 @@ std::string folder_of_run(const kit::Options& options, const kit::TranslatorSett
 
 bool prepare(const kit::Lesson& program, const kit::Options& options, kit::TranslatorSettings& settings) {
   const bool real = !options.data.empty();
-  kit::follow(program, real ? kMulti30kRecipe : kGrammarRecipe, settings);
+  kit::apply_recipe(program, real ? kMulti30kRecipe : kGrammarRecipe, settings);
   if (kit::only_translates(program)) {
     const auto of = [&](const std::string& task) {
       return kit::folder_of(options.out, task, settings.config);

@@ -325,7 +325,7 @@ int main(int argc, char** argv) {
     program.runs_on(ranks);
     program.steps(2000, 2);
     TextSettings text;
-    offer(program, text);
+    add_options(program, text);
     return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
       if (only_writes(program, options, text)) return;
       report.section("A bigram table");

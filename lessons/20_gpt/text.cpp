@@ -95,14 +95,14 @@ void print(const std::string& text) {
 
 }  // namespace
 
-void offer(kit::Lesson& program, TextSettings& settings) {
+void add_options(kit::Lesson& program, TextSettings& settings) {
   program.takes_data("a UTF-8 text file to train on instead of sorting");
   program.add(
       "--preset", settings.preset,
       "with --data: the model's sizes; usual takes 45 seconds on two cores, large 16 minutes; with --prompt: "
       "the model to use; small is the model of the course's text",
       {"small", "usual", "large"});
-  kit::offer(program, settings.recipe, kUsual, kLarge, "with --preset large");
+  kit::add_options(program, settings.recipe, kUsual, kLarge, "with --preset large");
   program.add_flag("--fresh", settings.fresh,
                    "with --data: ignore the checkpoint and start from the beginning");
   program.takes_parts();
@@ -122,7 +122,7 @@ bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSe
   if (writes) program.require_single_process("--prompt");
   if (options.data.empty() && !writes) settings.preset = "small";
   const bool small = settings.preset == "small", large = settings.preset == "large";
-  kit::follow(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);
+  kit::apply_recipe(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);
   if (program.given("--steps") || options.smoke) settings.recipe.steps = options.steps;
   settings.sampling.seed = options.seed;
   settings.fresh = settings.fresh || options.smoke;  // a smoke run is never resumed

@@ -17,7 +17,7 @@ struct TextSettings {
 };
 
 /// Adds the options for texts, --data first.
-void offer(kit::Lesson& program, TextSettings& settings);
+void add_options(kit::Lesson& program, TextSettings& settings);
 /// Fills the settings that the command line did not give from the preset. Without --data and --prompt, the
 /// preset is small. With --prompt, generates text and returns true; nothing is trained.
 bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSettings& settings);

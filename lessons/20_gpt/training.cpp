@@ -74,14 +74,14 @@ TransformerOptions language_model_options(const LanguageRecipe& recipe, Size voc
   return options;
 }
 
-void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
-           const LanguageRecipe& otherwise, const std::string& where) {
-  offer(program, kNumbers, recipe, usual, otherwise, where);
+void add_options(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+                 const LanguageRecipe& otherwise, const std::string& where) {
+  add_options(program, kNumbers, recipe, usual, otherwise, where);
   program.add("--positions", recipe.positions, "position information", {"learned", "rotary"});
 }
 
-void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {
-  follow(program, kNumbers, usual, recipe);
+void apply_recipe(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {
+  apply_recipe(program, kNumbers, usual, recipe);
   if (!program.given("--positions")) recipe.positions = usual.positions;
   recipe.steps = usual.steps;
   check_heads(recipe);

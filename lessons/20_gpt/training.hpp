@@ -30,11 +30,11 @@ TransformerOptions language_model_options(const LanguageRecipe& recipe, Size voc
 
 /// Adds --layers, --heads, --width, --context, --batch, --dropout, --rate and --positions to the program. Sets
 /// `recipe` to `usual`. The help also states the values of `otherwise`, which apply `where`.
-void offer(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
-           const LanguageRecipe& otherwise, const std::string& where);
+void add_options(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+                 const LanguageRecipe& otherwise, const std::string& where);
 /// Fills the sizes that the command line did not give from `usual`. Call it in the lesson's body. Throws
 /// UsageError for sizes that do not fit together.
-void follow(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe);
+void apply_recipe(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe);
 
 struct LanguageTraining {
   LanguageRecipe recipe;

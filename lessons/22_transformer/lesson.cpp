@@ -230,7 +230,7 @@ int main(int argc, char** argv) {
     program.runs_on(ranks);
     program.steps(1400, 6);
     Settings settings;
-    offer(program, settings);
+    add_options(program, settings);
     return program.run(argc, argv, [&](const kit::Options& in, kit::Report& report) {
       if (translates(program, in, settings)) return;
       report.section("Cross-attention by hand");

@@ -31,14 +31,14 @@ constexpr RecipeNumber<Recipe> kNumbers[] = {
 
 }  // namespace
 
-void offer(Lesson& program, TransformerSettings& settings, const Recipe& toy, const Recipe& real) {
+void add_options(Lesson& program, TransformerSettings& settings, const Recipe& toy, const Recipe& real) {
   settings.length_power = real.length_power;
-  offer(program, static_cast<TranslationSettings&>(settings));
-  offer(program, kNumbers, settings.recipe, toy, real, "with --data");
+  add_options(program, static_cast<TranslationSettings&>(settings));
+  add_options(program, kNumbers, settings.recipe, toy, real, "with --data");
 }
 
-void follow(const Lesson& program, const Recipe& recipe, TransformerSettings& settings) {
-  follow(program, kNumbers, recipe, settings.recipe);
+void apply_recipe(const Lesson& program, const Recipe& recipe, TransformerSettings& settings) {
+  apply_recipe(program, kNumbers, recipe, settings.recipe);
   const Recipe& chosen = settings.recipe;
   check_heads(chosen);
   settings.config = {.layers = chosen.layers,

@@ -28,12 +28,12 @@ struct TransformerSettings : TranslationSettings {
 };
 
 /// Adds the options to the program. `toy` is the recipe for the built-in text, `real` the one for --data.
-void offer(Lesson& program, TransformerSettings& settings, const TransformerRecipe& toy,
-           const TransformerRecipe& real);
+void add_options(Lesson& program, TransformerSettings& settings, const TransformerRecipe& toy,
+                 const TransformerRecipe& real);
 
 /// Fills the values that the command line did not give from the recipe. Call it in the lesson's body. The
 /// decoder is the transformer decoder; config.recurrent_decoder can be set afterwards.
-void follow(const Lesson& program, const TransformerRecipe& recipe, TransformerSettings& settings);
+void apply_recipe(const Lesson& program, const TransformerRecipe& recipe, TransformerSettings& settings);
 
 /// Returns the folder of one translator: out/task, or out/task-recurrent with the recurrent decoder.
 std::filesystem::path folder_of(const std::filesystem::path& out, const std::string& task,

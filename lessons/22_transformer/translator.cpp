@@ -215,21 +215,21 @@ double agreement(const TransformerTranslator& model, const Corpus& corpus) {
 
 }  // namespace
 
-void offer(kit::Lesson& program, Settings& settings) {
+void add_options(kit::Lesson& program, Settings& settings) {
   program.add("--preset", settings.preset,
               "with --data: the recipe; usual takes 17 minutes on two cores; long takes 75 minutes and then "
               "searches with a length power of 2",
               {"usual", "long"});
   program.add("--decoder", settings.decoder, "with --data, --translate or --translate-file: the decoder",
               {"transformer", "recurrent"});
-  kit::offer(program, settings, kGrammar, kMulti30k);
+  kit::add_options(program, settings, kGrammar, kMulti30k);
 }
 
 bool translates(const kit::Lesson& program, const kit::Options& options, Settings& settings) {
   const bool real = !options.data.empty(), only_translates = kit::only_translates(program);
   // Then the search uses the settings for real text, whatever the model was trained on.
   const kit::TransformerRecipe on_real_text = settings.preset == "long" ? lasting() : kMulti30k;
-  kit::follow(program, real || only_translates ? on_real_text : kGrammar, settings);
+  kit::apply_recipe(program, real || only_translates ? on_real_text : kGrammar, settings);
   settings.config.recurrent_decoder = settings.decoder == "recurrent";
   if (!only_translates) {
     kit::expect_real_text(program, options, settings, {"--epochs", "--merges", "--preset", "--decoder"});

@@ -21,7 +21,7 @@ struct Settings : kit::TransformerSettings {
 
 /// Adds all options to the program. The defaults are the recipe for the grammar, and the best recipe for
 /// Multi30k's validation sentences.
-void offer(kit::Lesson& program, Settings& settings);
+void add_options(kit::Lesson& program, Settings& settings);
 
 /// Fills the values that the command line did not give from the recipe. With --translate or --translate-file,
 /// translates with the model of a checkpoint and returns true; the program then has nothing more to do.

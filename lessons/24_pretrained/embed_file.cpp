@@ -12,7 +12,7 @@
 
 namespace tapestry::kit {
 
-void offer(Lesson& program, FileToEmbed& what) {
+void add_options(Lesson& program, FileToEmbed& what) {
   program.add_filter(
       "--embed-file", what.file,
       "Embed the lines of this file (-: standard input) and do nothing else: write one line of "

@@ -19,7 +19,7 @@ struct FileToEmbed {
 
 /// Adds the options --embed-file and --output to the program; their values are stored in `what`. If
 /// --embed-file is given, only vectors are written to standard output.
-void offer(Lesson& program, FileToEmbed& what);
+void add_options(Lesson& program, FileToEmbed& what);
 
 /// A function that maps rows of ids to their vectors (rows, width), in the same order.
 using Embed = std::function<Tensor(const std::vector<Ids>& rows)>;

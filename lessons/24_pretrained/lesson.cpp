@@ -225,7 +225,7 @@ int main(int argc, char** argv) {
               "Folder with all-MiniLM-L6-v2: model.safetensors, vocab.txt and two .json files");
   program.add("--reference", reference, "File with the vectors that the model must return");
   kit::FileToEmbed yours;
-  offer(program, yours);
+  add_options(program, yours);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     const bool published = !weights.empty();
     const fs::path small = published ? weights : options.out / "model";

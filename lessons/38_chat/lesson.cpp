@@ -286,7 +286,7 @@ void weights_in_blocks(const ChatModel& model, const kit::Options& options, kit:
 int main(int argc, char** argv) {
   kit::Lesson program("38_chat", "a published language model in your own library");
   ChatSettings settings;
-  offer(program, settings);
+  add_options(program, settings);
   return program.run(argc, argv, [&](const kit::Options& options, kit::Report& report) {
     if (does_without_chapter(program, options, settings)) return;
     ChatModel model = read_chat_model(settings.model_file(), settings.arithmetic_of(true), settings.context);

@@ -15,7 +15,7 @@ QuantisedArithmetic ChatSettings::arithmetic_of(bool exact) const {
 
 fs::path ChatSettings::model_file() const { return weights.empty() ? tiny_model() : weights; }
 
-void offer(kit::Lesson& program, ChatSettings& settings) {
+void add_options(kit::Lesson& program, ChatSettings& settings) {
   program.add(
       "--weights", settings.weights,
       "GGUF file of a chat model, such as SmolLM2-135M-Instruct.Q4_1.gguf. It opens a chat, unless another "

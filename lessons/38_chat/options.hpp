@@ -33,7 +33,7 @@ struct ChatSettings {
 };
 
 /// Adds the options.
-void offer(kit::Lesson& program, ChatSettings& settings);
+void add_options(kit::Lesson& program, ChatSettings& settings);
 /// Does what the options ask for and returns true, or returns false if they ask for the chapter. Throws UsageError for
 /// options that contradict each other.
 bool does_without_chapter(const kit::Lesson& program, const kit::Options& options, ChatSettings& settings);

@@ -71,17 +71,17 @@ char Reader::letter(std::size_t choices) {
       return 0;
     }
     if (line->find_first_not_of(" \t\r") == std::string::npos) return 0;
-    const char said = only_letter(*line);
-    if (said >= 'a' && static_cast<std::size_t>(said - 'a') < choices) return said;
+    const char letter = only_letter(*line);
+    if (letter >= 'a' && static_cast<std::size_t>(letter - 'a') < choices) return letter;
     *out_ << "    That is not one of the choices.\n";
   }
 }
 
 void Reader::keep(const Question& question, char right) {
-  if (out_ == nullptr || kept_.empty() || question.said == 0) return;
+  if (out_ == nullptr || kept_.empty() || question.chosen == 0) return;
   try {
-    append(kept_, fmt::format("{} {}\t{}\t{}\n", lesson_, question.name, question.said,
-                              question.said == right ? "right" : "wrong"));
+    append(kept_, fmt::format("{} {}\t{}\t{}\n", lesson_, question.name, question.chosen,
+                              question.chosen == right ? "right" : "wrong"));
   } catch (const UsageError& error) {
     *out_ << "  (your answer could not be saved: " << error.what() << ")\n";
   }

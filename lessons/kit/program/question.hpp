@@ -15,7 +15,7 @@ namespace tapestry::kit {
 struct Question {
   std::string name;                  ///< a few words, unique in the lesson: "the empty row"
   std::vector<std::string> choices;  ///< texts of the answers a, b, c, …
-  char said = 0;                     ///< letter that the reader chose; 0: none
+  char chosen = 0;                   ///< letter that the reader chose; 0: none
 };
 
 /// Reader of a lesson: a terminal to ask, and the file that stores the answers.

@@ -124,7 +124,7 @@ Question Report::ask(std::string_view name, std::string_view text, std::vector<s
   for (std::size_t i = 0; i < question.choices.size(); ++i)
     out_ << "    " << static_cast<char>('a' + i) << "  " << question.choices[i] << '\n';
   out_ << std::flush;
-  question.said = reader_.letter(question.choices.size());
+  question.chosen = reader_.letter(question.choices.size());
   out_ << '\n' << std::flush;
   open_.push_back(question.name);
   return question;
@@ -148,10 +148,10 @@ bool Report::answer(const Question& question, char right, bool holds, std::strin
   const std::string name = fmt::format("the answer to \"{}\"", question.name);
   if (!holds) missed_.push_back(name);
   out_ << "\n  " << paint(terminal_, kQuestionColour, "?") << ' ' << bold(terminal_, question.name) << ": ";
-  if (question.said == right)
+  if (question.chosen == right)
     out_ << fmt::format("{}, as you said, {}.", right, truth);
-  else if (question.said != 0)
-    out_ << fmt::format("you said {}; the answer is {}, {}.", question.said, right, truth);
+  else if (question.chosen != 0)
+    out_ << fmt::format("you said {}; the answer is {}, {}.", question.chosen, right, truth);
   else
     out_ << fmt::format("{}, {}.", right, truth);
   out_ << ' ' << why;

@@ -1,9 +1,9 @@
 // Hyperparameters of a recipe as command-line options with defaults that depend on the task.
 //
 //     constexpr RecipeNumber<Recipe> kNumbers[] = {{"--layers", &Recipe::layers, "blocks", 1, 24}, …};
-//     offer(program, kNumbers, recipe, toy, real, "with --data");
+//     add_options(program, kNumbers, recipe, toy, real, "with --data");
 //     …                                                                in the lesson's body:
-//     follow(program, kNumbers, options.data.empty() ? toy : real, recipe);
+//     apply_recipe(program, kNumbers, options.data.empty() ? toy : real, recipe);
 #pragma once
 
 #include <fmt/format.h>
@@ -42,8 +42,8 @@ void for_each_number(const Numbers& numbers, Recipe& recipe, const F& f) {
 /// Adds an option for each number and sets `recipe` to the defaults `usual`. The help also shows the default of
 /// `otherwise`, if it differs, followed by `where` ("with --data").
 template <class Numbers, class Recipe>
-void offer(Lesson& program, const Numbers& numbers, Recipe& recipe, const Recipe& usual,
-           const Recipe& otherwise, const std::string& where) {
+void add_options(Lesson& program, const Numbers& numbers, Recipe& recipe, const Recipe& usual,
+                 const Recipe& otherwise, const std::string& where) {
   recipe = usual;
   for_each_number(numbers, recipe, [&](const auto& number, auto& value) {
     using Number = std::remove_reference_t<decltype(value)>;
@@ -57,7 +57,7 @@ void offer(Lesson& program, const Numbers& numbers, Recipe& recipe, const Recipe
 
 /// Sets each number that is not on the command line to its value in `usual`. For use in the lesson's body.
 template <class Numbers, class Recipe>
-void follow(const Lesson& program, const Numbers& numbers, const Recipe& usual, Recipe& recipe) {
+void apply_recipe(const Lesson& program, const Numbers& numbers, const Recipe& usual, Recipe& recipe) {
   for_each_number(numbers, recipe, [&](const auto& number, auto& value) {
     using Number = std::remove_reference_t<decltype(value)>;
     if (!program.given(number.name)) value = usual.*std::get<Number Recipe::*>(number.value);

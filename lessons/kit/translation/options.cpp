@@ -8,11 +8,11 @@
 
 namespace tapestry::kit {
 
-void offer(Lesson& program, TranslationSettings& settings) {
+void add_options(Lesson& program, TranslationSettings& settings) {
   program.takes_data("folder with Multi30k: train, val, test_2016_flickr, each with .en and .fr");
   program.add("--translate", settings.sentence,
               "translate this sentence with the trained model instead of training");
-  offer(program, settings.file);
+  add_options(program, settings.file);
   program.add("--direction", settings.direction, "with --data: source and target language",
               {"en-fr", "fr-en"});
   program.add("--at-least", settings.at_least, "with --data: smallest count of a word in the vocabulary", 1,

@@ -30,7 +30,7 @@ struct TranslationSettings {
 
 /// Adds --data, --translate, the options of FileTranslation, --direction, --at-least, --beam, --length-power, --fresh
 /// and --parts to the program.
-void offer(Lesson& program, TranslationSettings& settings);
+void add_options(Lesson& program, TranslationSettings& settings);
 
 /// Returns true if --translate or --translate-file was given, so that the program does not train. Throws UsageError if
 /// both were given, or --output or --references without --translate-file.

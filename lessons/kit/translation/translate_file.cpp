@@ -46,7 +46,7 @@ void say(const std::string& sentence) {
 
 }  // namespace
 
-void offer(Lesson& program, FileTranslation& what) {
+void add_options(Lesson& program, FileTranslation& what) {
   program.add_filter("--translate-file", what.file,
                      "translate this file (-: standard input) with the trained model instead of training: "
                      "one output line per input line, words separated by spaces, as in training; "

@@ -23,7 +23,7 @@ struct FileTranslation {
 
 /// Adds --translate-file, --output and --references to the program. With --translate-file, standard output holds only
 /// the translations.
-void offer(Lesson& program, FileTranslation& what);
+void add_options(Lesson& program, FileTranslation& what);
 
 /// Post-processing of translations before they are scored and written, such as copying unknown words.
 using Afterwards = std::function<std::vector<Translation>(std::vector<Translation>)>;

@@ -147,7 +147,7 @@ TEST_CASE("numbers of a translator have their ranges", "[kit]") {
     check_range(
         [](Lesson& program) {
           static TranslatorSettings settings;
-          offer(program, settings, kToy, kReal);
+          add_options(program, settings, kToy, kReal);
         },
         name, least, most, below, above);
 }

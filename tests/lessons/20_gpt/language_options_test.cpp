@@ -19,8 +19,9 @@ const LanguageRecipe kUsual = {
 LanguageRecipe recipe_of(const std::vector<const char*>& arguments, const LanguageRecipe& usual = kUsual) {
   LanguageRecipe recipe;
   const int code = run_with(
-      arguments, [&](Lesson& program) { offer(program, recipe, kUsual, LanguageRecipe(), "elsewhere"); },
-      [&](const Lesson& program, const Options&) { follow(program, usual, recipe); });
+      arguments,
+      [&](Lesson& program) { add_options(program, recipe, kUsual, LanguageRecipe(), "elsewhere"); },
+      [&](const Lesson& program, const Options&) { apply_recipe(program, usual, recipe); });
   REQUIRE(code == kMet);
   return recipe;
 }
@@ -30,7 +31,7 @@ LanguageRecipe recipe_of(const std::vector<const char*>& arguments, const Langua
 TEST_CASE("a language model's recipe holds where the command line says nothing", "[kit]") {
   LanguageRecipe offered;
   Lesson program("99_test", "a test");
-  offer(program, offered, kUsual, LanguageRecipe(), "elsewhere");
+  add_options(program, offered, kUsual, LanguageRecipe(), "elsewhere");
   CHECK(offered.width == 8);  // before any command line is read
 
   const LanguageRecipe other = recipe_of({}, LanguageRecipe());
@@ -90,7 +91,7 @@ TEST_CASE("numbers of a language model have their ranges", "[kit]") {
     check_range(
         [](Lesson& program) {
           static LanguageRecipe recipe;
-          offer(program, recipe, kUsual, LanguageRecipe(), "elsewhere");
+          add_options(program, recipe, kUsual, LanguageRecipe(), "elsewhere");
         },
         name, least, most, below, above);
 }

@@ -68,9 +68,9 @@ TEST_CASE("heads that do not divide the width are refused before any work", "[ki
   TransformerSettings settings;
   bool begun = false;
   const int code = run_with(
-      {"--heads", "3"}, [&](Lesson& program) { offer(program, settings, kToy, kReal); },
+      {"--heads", "3"}, [&](Lesson& program) { add_options(program, settings, kToy, kReal); },
       [&](const Lesson& program, const Options&) {
-        follow(program, kReal, settings);
+        apply_recipe(program, kReal, settings);
         begun = true;
       });
   CHECK(code == kUsage);
@@ -129,7 +129,7 @@ TEST_CASE("numbers of a transformer have their ranges", "[kit]") {
     check_range(
         [](Lesson& program) {
           static TransformerSettings settings;
-          offer(program, settings, kToy, kReal);
+          add_options(program, settings, kToy, kReal);
         },
         name, least, most, below, above);
 }

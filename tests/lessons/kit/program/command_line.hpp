@@ -10,7 +10,7 @@
 
 namespace tapestry::kit {
 
-/// Runs a program with these arguments; offer(program) adds its options, body(program, options) is its work.
+/// Runs a program with these arguments; add_options(program) adds its options, body(program, options) is its work.
 template <class Offer, class Body>
 int run_with(std::vector<const char*> arguments, const Offer& offer_options, const Body& body) {
   const Scratch scratch;
@@ -30,8 +30,8 @@ Settings settings_from(const std::vector<const char*>& arguments, const Recipe& 
                        const Recipe& recipe) {
   Settings settings;
   const int code = run_with(
-      arguments, [&](Lesson& program) { offer(program, settings, toy, real); },
-      [&](const Lesson& program, const Options&) { follow(program, recipe, settings); });
+      arguments, [&](Lesson& program) { add_options(program, settings, toy, real); },
+      [&](const Lesson& program, const Options&) { apply_recipe(program, recipe, settings); });
   REQUIRE(code == kMet);
   return settings;
 }

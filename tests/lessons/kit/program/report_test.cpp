@@ -233,7 +233,7 @@ TEST_CASE("nobody is asked twice, and no question stays open", "[kit]") {
   std::ostringstream out;
   Report report(out);  // nobody is there: nothing waits
   const Question question = report.ask("one", "Which?", {"first", "second"});
-  CHECK(question.said == 0);
+  CHECK(question.chosen == 0);
   CHECK_THROWS_AS(report.ask("one", "Which?", {"first", "second"}), std::logic_error);
   CHECK_THROWS_AS(report.ask("two", "Which?", {"first"}), std::logic_error);
   CHECK_THROWS_AS(report.finish(), std::logic_error);

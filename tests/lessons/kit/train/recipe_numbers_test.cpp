@@ -31,9 +31,10 @@ std::pair<Recipe, int> run(std::vector<const char*> arguments, const Recipe& usu
   arguments.insert(arguments.end(), {"--out", out.c_str()});
   Lesson program("99_test", "a test");
   Recipe recipe;
-  offer(program, kNumbers, recipe, kToy, kReal, "with --data");
-  const int code = program.run(static_cast<int>(arguments.size()), arguments.data(),
-                               [&](const Options&, Report&) { follow(program, kNumbers, usual, recipe); });
+  add_options(program, kNumbers, recipe, kToy, kReal, "with --data");
+  const int code =
+      program.run(static_cast<int>(arguments.size()), arguments.data(),
+                  [&](const Options&, Report&) { apply_recipe(program, kNumbers, usual, recipe); });
   return {recipe, code};
 }
 

@@ -163,7 +163,7 @@ TEST_CASE("which options go with --translate-file", "[kit]") {
     std::string message;
     bool only = false;
     run_with(
-        arguments, [&](Lesson& program) { offer(program, settings); },
+        arguments, [&](Lesson& program) { add_options(program, settings); },
         [&](const Lesson& program, const Options&) {
           message = usage_error([&] { only = only_translates(program); });
         });

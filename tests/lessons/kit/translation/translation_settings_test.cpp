@@ -17,7 +17,7 @@ std::string refusal(const std::vector<const char*>& arguments, const std::filesy
   run_with(
       arguments,
       [&](Lesson& program) {
-        offer(program, settings);
+        add_options(program, settings);
         program.add_flag("--own", own, "an option of the program's");
       },
       [&](const Lesson& program, Options options) {
