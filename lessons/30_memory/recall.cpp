@@ -101,7 +101,7 @@ RecallResult measure_capacity(const kit::Options& options, kit::Report& report) 
   kit::Chart chart{"Right reads from a matrix of d rows", "pairs written ÷ d", "right reads in %"};
   chart.x_scale = kit::Scale::log;
   fmt::print("  right reads in %  pairs ÷ d:");
-  for (const double load : kLoads) fmt::print("{:>6}", load);
+  for (const double load : kLoads) fmt::print("  {:>6}", load);
   fmt::print("\n");
   const auto add = [&](const std::string& name, Size width, const Read& read) {
     const std::vector<double> right = accuracy_by_load(name, width, read, options);
