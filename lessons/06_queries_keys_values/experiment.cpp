@@ -1,8 +1,8 @@
 // The experiment of lesson 06: the task, the model and three training runs.
 //
-// A question has sixteen keys. They are vectors of eight numbers in random directions. Each key has one of ten symbols. The query for key k
-// is R k, where the rotation R is the same in all examples. A value is the code of a symbol: one of ten fixed vectors.
-// The loss depends on the answer alone.
+// A question has sixteen keys. They are vectors of eight numbers in random directions. Each key has one of ten
+// symbols. The query for key k is R k, where the rotation R is the same in all examples. A value is the code of a
+// symbol: one of ten fixed vectors. The loss depends on the answer alone.
 #include "lessons/06_queries_keys_values/experiment.hpp"
 
 #include <fmt/format.h>
