@@ -8,8 +8,8 @@
 
 namespace tapestry::lesson06 {
 
-/// The learned projections: W_V alone, W_Q and W_V, or all three. Queries and keys without a learned projection are used
-/// unchanged.
+/// The learned projections: W_V alone, W_Q and W_V, or all three. Queries and keys without a learned projection are
+/// used unchanged.
 enum class LearnedProjections { v, qv, qkv };
 
 /// The chapter's attend() built from nn/: a Linear without bias for queries, keys and values, and Attention with the
@@ -51,7 +51,8 @@ struct NumpyExample {
 };
 NumpyExample numpy_example();
 
-/// Draws je_t_aime.svg: the attention weights (3, 3) of the French words "je t' aime" on the English words "I love you".
+/// Draws je_t_aime.svg: the attention weights (3, 3) of the French words "je t' aime" on the English words "I love
+/// you".
 void draw_je_t_aime(const Tensor& weights, const kit::Options& options);
 /// Draws matrices.svg: on the left the learned W_Qᵀ W_K, scaled to R's norm, and on the right R.
 void draw_matrices(const Tensor& product, const Tensor& rotation, const kit::Options& options);

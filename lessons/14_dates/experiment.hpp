@@ -86,8 +86,8 @@ struct AlignmentStatistics {
   double on_three_letters = 0;
 };
 
-/// Draws parts.svg, the weights of each part of the date on each part of the source, and alignment.svg, the alignment of
-/// one date.
+/// Draws parts.svg, the weights of each part of the date on each part of the source, and alignment.svg, the alignment
+/// of one date.
 AlignmentStatistics measure_alignments(const Trained& trained, const Dates& dates,
                                        const kit::Options& options);
 

@@ -15,8 +15,8 @@ using BlockByHand = std::function<Tensor(const TransformerBlock& nn, Tensor x, c
 using TranslatorByHand = std::function<Tensor(const TransformerTranslator& nn, const Indices& source,
                                               const ValidLengths& lengths, const Indices& words)>;
 
-/// Largest changes of the logits for the first output word if the decoder's last input word changes, and if the last word
-/// of the source changes.
+/// Largest changes of the logits for the first output word if the decoder's last input word changes, and if the last
+/// word of the source changes.
 struct LogitChanges {
   double last_input = 0, last_source = 0;
 };

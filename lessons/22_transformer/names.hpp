@@ -13,8 +13,8 @@ namespace tapestry::lesson22 {
 /// A source has kThings things of kKinds kinds, drawn at random. Each kind has its own kNamesOfKind names.
 inline constexpr Size kThings = 24, kKinds = 12, kNamesOfKind = 4;
 
-/// Texts and their translations, word for word. When a kind occurs for the first time, it gets one of its names at random.
-/// It keeps this name in the rest of the text.
+/// Texts and their translations, word for word. When a kind occurs for the first time, it gets one of its names at
+/// random. It keeps this name in the rest of the text.
 struct NamedThings {
   Indices things;     ///< (B, 24)
   Indices inputs;     ///< (B, 24): <start>, then all names except the last

@@ -11,7 +11,8 @@ namespace tapestry::lesson22 {
 /// Returns the probability with the smallest smoothed loss.
 double draw_smoothing(double smoothing, const kit::Options& options);
 
-/// Returns the values of a weight after each of these gradients with Adam. It starts at 0; the learning rate is 1, ε is 0.
+/// Returns the values of a weight after each of these gradients with Adam. It starts at 0; the learning rate is 1, ε
+/// is 0.
 std::vector<double> adam_trajectory(const std::vector<double>& gradients);
 
 /// Trains a translator of 3 + 3 blocks, with norms after the sums of the residuals, on the grammar. It is

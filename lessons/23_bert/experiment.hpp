@@ -51,8 +51,8 @@ struct FewLabels {
   double fine_tuned = 0, from_random = 0;  ///< accuracy from the pretrained encoder and from random weights
   double unknown = 0;                      ///< test words that occur in none of the 32 sentences
 };
-/// Trains classifiers on 8 to 128 labels, from the pretrained encoder and from random weights. Prints their accuracies and
-/// draws labels.svg.
+/// Trains classifiers on 8 to 128 labels, from the pretrained encoder and from random weights. Prints their
+/// accuracies and draws labels.svg.
 FewLabels few_labels(const MaskedModel& pretrained, const Dictionary& dictionary,
                      const kit::Options& options);
 

@@ -58,8 +58,8 @@ bool check_tiled(const std::function<Tensor(const Tensor&, const Tensor&, const 
                  std::uint64_t seed, kit::Report& report);
 /// Compares attend() with plain_attention(), forward and backward, in f32 and f64, with and without a causal mask.
 void check_attend(std::uint64_t seed, kit::Report& report);
-/// Checks that attend() computes as many tiles as a causal mask over `words` words has. Writes visits.json with the order
-/// in which the kernel visits tiles.
+/// Checks that attend() computes as many tiles as a causal mask over `words` words has. Writes visits.json with the
+/// order in which the kernel visits tiles.
 void count_tiles(Size words, const kit::Options& options, kit::Report& report);
 
 /// Costs of one implementation at the lengths 64, 128 … 4096.

@@ -17,8 +17,8 @@ struct AdjustableNumber {
   double least = 0, most = 1, step = 1, usual = 1;
 };
 
-/// Queries and keys without content, with which a map shows the effect of positions alone: zeros, or all equal. `none` if
-/// the mechanism has no such map.
+/// Queries and keys without content, with which a map shows the effect of positions alone: zeros, or all equal.
+/// `none` if the mechanism has no such map.
 enum class BlankInputs { zeros, equal, none };
 
 /// A mechanism of gallery() with its adjustable numbers. make() takes one value for each of them, in the

@@ -63,11 +63,11 @@ Tensor weights_of(const Mechanism& mechanism, const Tensor& query, const Tensor&
 
 /// Checks a mechanism in f64 on random_inputs(), prints a line for each check, and returns whether all hold.
 ///
-/// gradcheck compares query, key and value at 6 words (at 40 or 150 if the mechanism has no pair there), and
-/// all learned tensors at 6, 40 and 150 words, so that it also covers numbers that only distant pairs use.
-/// Tiles and plain ops must agree to 1e-11, in values and gradients, for a short and a long text. A learned
-/// tensor without a gradient is a failure. Numbers in it that none of the texts uses are counted and
-/// reported. Then matches_cached_decoding() runs, and ignores_masked_keys() if there is a mask. The reasons for a failure are
+/// gradcheck compares query, key and value at 6 words (at 40 or 150 if the mechanism has no pair there), and all
+/// learned tensors at 6, 40 and 150 words, so that it also covers numbers that only distant pairs use. Tiles and
+/// plain ops must agree to 1e-11, in values and gradients, for a short and a long text. A learned tensor without a
+/// gradient is a failure. Numbers in it that none of the texts uses are counted and reported. Then
+/// matches_cached_decoding() runs, and ignores_masked_keys() if there is a mask. The reasons for a failure are
 /// printed above its line.
 bool check(const Mechanism& mechanism, Report& report, std::uint64_t seed = 1);
 /// The second check of check(): the last queries of a text alone, with all keys, must have the same results

@@ -48,12 +48,14 @@ struct Quality {
   double relative_error = 0;   ///< |mean − gradient| ÷ |gradient|, in %
   double standard_errors = 0;  ///< the largest of |mean_k − gradient_k| in standard errors of that mean
 };
-/// Measurements of the estimates of nn/'s functions, each with the same number of draws. Cold is τ = 0.1, warm is τ = 1.
+/// Measurements of the estimates of nn/'s functions, each with the same number of draws. Cold is τ = 0.1, warm is τ =
+/// 1.
 struct EstimatorQualities {
   Quality no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;
 };
 EstimatorQualities measure(const SingleQuestion& question, Size draws, std::uint64_t seed);
-/// Returns the exact variance of REINFORCE's estimate L_a (δ_ak − p_k) as in Quality, with `offset` added to every loss.
+/// Returns the exact variance of REINFORCE's estimate L_a (δ_ak − p_k) as in Quality, with `offset` added to every
+/// loss.
 double exact_variance(const SingleQuestion& question, double offset);
 
 /// Methods whose estimate changes when the symbols in the cells that were not drawn change.

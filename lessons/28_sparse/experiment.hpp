@@ -12,7 +12,8 @@
 
 namespace tapestry::lesson28 {
 
-/// Attention with a learned query and key of 16 numbers for each customer. The score is q · k, the values are the amounts.
+/// Attention with a learned query and key of 16 numbers for each customer. The score is q · k, the values are the
+/// amounts.
 struct ReceiptModel : Module {
   /// `deviation` is the standard deviation of all initial parameters.
   ReceiptModel(const Normaliser& normalise, double deviation);

@@ -1,5 +1,5 @@
-// Monotonic attention: a telegraph receives letters and pauses, and writes a code of two symbols for each letter as soon
-// as the letter has come in.
+// Monotonic attention: a telegraph receives letters and pauses, and writes a code of two symbols for each letter as
+// soon as the letter has come in.
 #pragma once
 
 #include "lessons/kit/kit.hpp"

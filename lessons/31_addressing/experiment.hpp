@@ -16,7 +16,8 @@ double weight_after_shifts(double sharpness);
 /// Checks a row (1, N) of a worked example.
 void check_row(kit::Report& report, const char* name, const Tensor& row, const std::vector<double>& written);
 
-/// Gradient-checks a layer by hand on one string x (T, in), and compares it with nn/'s layer that has the same parameters.
+/// Gradient-checks a layer by hand on one string x (T, in), and compares it with nn/'s layer that has the same
+/// parameters.
 void check_machine(Tensor (*by_hand)(const Tensor& x, const NeuralTuringMachine& machine), std::uint64_t seed,
                    kit::Report& report);
 void check_lstmn(Tensor (*by_hand)(const Tensor& x, const LSTMN& net), std::uint64_t seed,
@@ -35,8 +36,8 @@ struct CopyAccuracy {
 };
 CopyAccuracy train_copy(const NeuralTuringMachineOptions& machine, const kit::Options& options,
                         kit::Report& report);
-/// Accuracy on strings of ten letters, in %: of whole strings (machine), and of letters (the other two). The initial biases
-/// let the read head step on.
+/// Accuracy on strings of ten letters, in %: of whole strings (machine), and of letters (the other two). The initial
+/// biases let the read head step on.
 struct ContinueAccuracy {
   double machine = 0, shift = 0, content = 0;
 };

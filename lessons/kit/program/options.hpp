@@ -71,7 +71,8 @@ class Lesson {
   /// Makes this process one of several ranks; `ranks` must outlive run(). Rank 0 prints, asks and writes the output
   /// files. The others work in a SilentScope. An error that several ranks share is reported once per machine.
   void runs_on(Communicator& ranks);
-  /// Throws UsageError if there are several ranks. `what` is the option that needs a single process, such as "--translate".
+  /// Throws UsageError if there are several ranks. `what` is the option that needs a single process, such as
+  /// "--translate".
   void require_single_process(const std::string& what) const;
 
   /// Add an option of the lesson. `value` holds the default, receives the given value and must outlive run(). A number
