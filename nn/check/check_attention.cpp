@@ -46,7 +46,9 @@ AttentionCheckResult check_attention(const BlockOptions& options, const BlockKin
     return added.ok;
   };
   // A part is skipped if the failure of an earlier one would make it fail, too.
-  if (part("gradients", [&] { return block.gradients(); }))
+  if (!part("calls", [&] { return block.calls(); })) return result;
+  const bool constructed = part("construction", [&] { return block.construction(); });
+  if (constructed && part("gradients", [&] { return block.gradients(); }))
     part("second derivatives", [&] { return block.second_derivatives(); });
   const bool rows = part("batch", [&] { return block.batch(); });
   const bool cached = kind.causal && part("causal", [&] { return block.causal(); }) &&
@@ -58,8 +60,10 @@ AttentionCheckResult check_attention(const BlockOptions& options, const BlockKin
       part("mask, cached", [&] { return block.cached_mask(); });
     part("blind query", [&] { return block.blind_query(); });
   }
-  part("f32", [&] { return block.f32(); });
-  part("copies", [&] { return block.copies(); });
+  if (constructed) {
+    part("f32", [&] { return block.f32(); });
+    part("copies", [&] { return block.copies(); });
+  }
   return result;
 }
 

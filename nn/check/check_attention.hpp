@@ -26,8 +26,8 @@ struct AttentionCheckOptions {
   double tolerance = 1e-9;
   /// Seed of the inputs and parameters.
   std::uint64_t seed = 1;
-  /// Returns the mask for the last `queries` of `keys` tokens. If it is empty, there is no mask. The part "blind query"
-  /// uses another mask.
+  /// Returns the mask for the last `queries` of `keys` tokens, always the same for the same arguments. If it is empty,
+  /// there is no mask. The part "blind query" uses another mask.
   std::function<Mask(Size queries, Size keys)> mask = {};
   /// If false, the parts "mask", "mask, cached" and "blind query" are skipped. Set it to false for an attention that
   /// takes no mask, such as one with a state of constant size.
@@ -56,6 +56,8 @@ struct AttentionCheckResult {
 /// Checks the self-attention of a TransformerBlock with these options. The block has no feed-forward layer and is in
 /// eval mode. Inputs and parameters are random, in f64: each parameter is its initial value plus 0.2 times a standard
 /// normal number. `kind` sets causality and positions. These are the parts; those marked * run only if it is causal:
+///     calls                a second call with the same input has the same results
+///     construction         a second block with the same parameters has the same results
 ///     gradients            gradcheck of an input of 6 tokens and of each parameter that changes the result
 ///     second derivatives   gradgradcheck of the same, along one random direction per argument
 ///     batch                no row of the batch depends on another row
@@ -68,9 +70,9 @@ struct AttentionCheckResult {
 ///     blind query          a query that may see no key has finite results, and all gradients are finite
 ///     f32                  the results in f32 agree with those in f64, to 1e-4
 ///     copies               clone() and load_state() reproduce the results, bit for bit; every variable is a parameter
-/// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: "second
-/// derivatives" relies on "gradients", "mask" on "batch", each part from "prefix" to "cache, moved" on the one before,
-/// and "mask, cached" on "cache" and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no
+/// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: all parts rely on
+/// "calls", "gradients", "f32" and "copies" on "construction", "second derivatives" on "gradients", "mask" on "batch",
+/// each part from "prefix" to "cache, moved" on the one before, and "mask, cached" on "cache" and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no
 /// block can be made with these options.
 AttentionCheckResult check_attention(const BlockOptions& options, const BlockKind& kind = {.causal = true},
                                      const AttentionCheckOptions& check_options = {});

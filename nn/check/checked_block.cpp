@@ -156,6 +156,38 @@ std::vector<Tensor> CheckedBlock::influential(const Tensor& x) {
   return found;
 }
 
+std::string CheckedBlock::calls() const {
+  const Size length = check_.lengths.front();
+  const Mask mask = given(length, length), again = given(length, length);
+  if (mask.defined() != again.defined() ||
+      (mask.defined() && (mask.shape() != again.shape() || mask.to_vector() != again.to_vector())))
+    return fmt::format(
+        "AttentionCheckOptions::mask must return one mask for {0} queries and {0} keys, but returned two different "
+        "masks. Draw random pairs once, or from a fixed seed",
+        length);
+  const Tensor x = input(length), y = whole(x);
+  whole(input(length, 1));
+  const Gap gap = largest_gap(whole(x), y);
+  if (!differs(gap, y)) return {};
+  return fmt::format(
+      "a second call with the same input gives another result at token {}, by {:.1e}. In eval mode, do not draw random "
+      "numbers, and keep nothing from one call to the next. The other parts are skipped, since each of them compares "
+      "two calls; gradcheck() can check the gradients of an attention that is meant to draw",
+      gap.token, gap.by);
+}
+
+std::string CheckedBlock::construction() const {
+  const Tensor x = input(check_.lengths.front()), y = whole(x);
+  const Gap gap = largest_gap(reconstructed(x), y);
+  if (!differs(gap, y)) return {};
+  if (std::string finding = other_leaves(x); !finding.empty()) return finding;
+  return fmt::format(
+      "a second block with the same parameters gives another result at token {}, by {:.1e}, because a member of the "
+      "layer differs at each construction. A checkpoint does not contain it. Make each weight a Parameter, and draw "
+      "random constants from a fixed seed, as in random_normal(shape, seed)",
+      gap.token, gap.by);
+}
+
 std::string CheckedBlock::gradients() {
   const Tensor x = gradient_input();
   leaves_ = influential(x);
@@ -199,6 +231,12 @@ std::string CheckedBlock::f32() const {
       gap.token, gap.by);
 }
 
+Tensor CheckedBlock::reconstructed(const Tensor& x) const {
+  const std::unique_ptr<TransformerBlock> block = another();
+  block->load_state(block_->state());
+  return whole(*block, x);
+}
+
 std::string CheckedBlock::other_leaves(const Tensor& x) const {
   Tape tape;
   whole(x);
@@ -219,9 +257,7 @@ std::string CheckedBlock::copies() const {
   if (std::string finding = other_leaves(x); !finding.empty()) return finding;
   if (largest_gap(whole(*clone(*block_), x), y).by != 0)
     return "a clone() has another result. Make each weight a Parameter, and each part a member with {*this, \"name\"}";
-  const std::unique_ptr<TransformerBlock> loaded = make_block();
-  loaded->load_state(block_->state());
-  if (largest_gap(whole(*loaded, x), y).by != 0)
+  if (largest_gap(reconstructed(x), y).by != 0)
     return "a new block with the same state has another result. Make each weight a Parameter, and each part a member "
            "with {*this, \"name\"}, so that a checkpoint contains it";
   return {};

@@ -36,6 +36,8 @@ class CheckedBlock {
   CheckedBlock(const BlockOptions& options, const BlockKind& kind, const AttentionCheckOptions& check);
 
   // checked_block.cpp
+  std::string calls() const;
+  std::string construction() const;
   std::string gradients();
   std::string second_derivatives() const;
   std::string batch() const;
@@ -83,6 +85,8 @@ class CheckedBlock {
   /// Returns true if a gap is larger than rounding allows in this result.
   bool differs(const Gap& gap, const Tensor& result) const;
 
+  /// Returns the result of a new block with the same parameters.
+  Tensor reconstructed(const Tensor& x) const;
   /// Looks for variables of the layer that are not parameters.
   std::string other_leaves(const Tensor& x) const;
   std::string hidden_token(Size length, Size hidden) const;

@@ -1,12 +1,16 @@
 // check_attention(): attentions with one mistake each, which exactly the right part must find; and right ones.
 #include "nn/check/check_attention.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <utility>
 
 #include "core/attention/score_lambda.hpp"
 #include "core/core.hpp"
 #include "core/tensor/map.hpp"
+#include "nn/attention/hard.hpp"
 #include "nn/attention/normalise.hpp"
 #include "nn/attention/scores.hpp"
 #include "nn/positions/positions.hpp"
@@ -153,6 +157,53 @@ struct FreeVariable : OneHead {
   Tensor factor_ = variable(tensor({2}, DType::f64));
 };
 
+/// A random rotation of the inputs: each layer draws another one.
+struct DrawnConstant : OneHead {
+  using OneHead::OneHead;
+  Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override {
+    return OneHead::operator()(matmul(x, drawn_.to(x.dtype())), pairs);
+  }
+  Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override {
+    return OneHead::next(matmul(x, drawn_.to(x.dtype())), pairs, cache);
+  }
+  inline static std::uint64_t made = 0;
+  Tensor drawn_ = random_normal({kWidth, kWidth}, ++made, DType::f64);
+};
+/// The same one in each layer.
+struct FixedConstant : DrawnConstant {
+  explicit FixedConstant(Parent parent) : DrawnConstant(std::move(parent)) {
+    drawn_ = random_normal({kWidth, kWidth}, 5, DType::f64);
+  }
+};
+/// A variable with another value in each layer.
+struct DrawnVariable : DrawnConstant {
+  explicit DrawnVariable(Parent parent) : DrawnConstant(std::move(parent)) { drawn_ = variable(drawn_); }
+};
+
+/// Draws in eval mode too.
+struct DrawsAlways : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores + random_normal(scores.shape(), ++calls, scores.dtype()), v, pairs);
+  }
+  inline static std::uint64_t calls = 0;
+};
+/// Scores are divided by the largest one so far, also of earlier calls.
+struct LargestSoFar : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    for (const double s : scores.detach().to_vector()) largest = std::max(largest, std::abs(s));
+    return OneHead::mix(scores / largest, v, pairs);
+  }
+  mutable double largest = 0;
+};
+struct NotFinite : OneHead {
+  using OneHead::OneHead;
+  Tensor mix(const Tensor& scores, const Tensor& v, const VisiblePairs& pairs) const override {
+    return OneHead::mix(scores, v, pairs) * std::numeric_limits<double>::quiet_NaN();
+  }
+};
+
 /// next() takes the keys for the values.
 struct ExchangesThem : OneHead {
   using OneHead::OneHead;
@@ -291,12 +342,45 @@ TEST_CASE("check_attention finds the one mistake of each attention, and says wha
   check_fails<WrongSecond>("second derivatives", "second derivatives", "the block's gradient");
   check_fails<LosesDigits>("f32", "f32", "in f32, the result at token");
   check_fails<NeedsF64>("f32", "f32", "the layer threw an error: ");
-  check_fails<PlainWeight>("f32, copies", "copies", "a new block with the same state has another result");
+  check_fails<PlainWeight>("construction", "construction",
+                           "a member of the layer differs at each construction");
   check_fails<FreeVariable>("copies", "copies", "a variable of shape (1) that is not one of its parameters");
   check_fails<ExchangesThem>("cache", "cache",
                              "next() differs from operator() already for a whole text of 12 tokens");
   check_fails<MaskByHead>("mask", "mask", "pairs.mask_for(scores) has the axes of the scores");
   check_fails<ForgetsTheFirst>("cache", "cache", "query i is at position i + keys − queries");
+}
+
+TEST_CASE("check_attention finds a layer that differs at each construction before it compares two of them") {
+  check_fails<DrawnConstant>("construction", "construction", "draw random constants from a fixed seed");
+  check_fails<DrawnVariable>("construction", "construction",
+                             "a variable of shape (8,8) that is not one of its parameters");
+  const AttentionCheckResult found = check_of<DrawnConstant>();
+  CHECK(finding(found, "gradients") == "no such part");
+  CHECK(finding(found, "f32") == "no such part");
+  CHECK(finding(found, "cache") == "");  // needs one block alone
+  CHECK(check_of<FixedConstant>().ok());
+}
+
+TEST_CASE("check_attention says of a layer that is not repeatable only that") {
+  const auto check_calls = [](const AttentionCheckResult& found, const char* says) {
+    INFO(found.report());
+    CHECK(found.parts.size() == 1);
+    CHECK(failed(found) == "calls");
+    CHECK_THAT(finding(found, "calls"), ContainsSubstring(says));
+  };
+  check_calls(check_of<DrawsAlways>(), "In eval mode, do not draw random numbers");
+  check_calls(check_of<LargestSoFar>(), "keep nothing from one call to the next");
+  check_calls(check_attention({.width = 8, .heads = 2, .normalise = gumbel_softmax(0.5)}, {.causal = true}),
+              "gradcheck() can check the gradients of an attention that is meant to draw");
+  Size calls = 0;
+  const auto random_mask = [&](Size queries, Size keys) {
+    return Mask::from(queries, keys, [by = ++calls % 2](Size i, Size j) { return (i + j) % 2 == by; });
+  };
+  check_calls(check_attention({.width = 8, .heads = 2}, {.causal = true}, {.mask = random_mask}),
+              "AttentionCheckOptions::mask must return one mask for 12 queries and 12 keys");
+  CHECK(finding(check_of<NotFinite>(), "calls") == "");  // it is repeatable
+  CHECK_FALSE(check_of<NotFinite>().ok());
 }
 
 TEST_CASE("check_attention finds a state that a copied, reordered or rewound cache lacks") {
@@ -370,13 +454,14 @@ TEST_CASE("check_attention remarks on parameters without influence, and reports 
   const AttentionCheckResult found =
       check_attention({.width = 8, .heads = 2}, {.causal = true}, {.lengths = {4}});
   CHECK(found.report() ==
+        "passed: calls\npassed: construction\n"
         "passed: gradients: without influence on the result: self.key.bias\npassed: second derivatives\n"
         "passed: batch\npassed: causal\npassed: prefix\npassed: cache\npassed: cache, moved\npassed: mask\n"
         "passed: mask, cached\npassed: blind query\n"
         "passed: f32\npassed: copies\n");
   const AttentionCheckResult encoder =
       check_attention({.width = 8, .heads = 2}, {.causal = false}, {.lengths = {4}, .takes_masks = false});
-  CHECK(encoder.parts.size() == 5);
+  CHECK(encoder.parts.size() == 7);
 }
 
 TEST_CASE("check_attention refuses what it cannot check") {
