@@ -35,7 +35,9 @@ concept WeightsFunctionBut = !std::same_as<std::remove_cvref_t<F>, Self> &&
 ///    apply zero_masked(mask, …) from masking.hpp before you sum. Do not use Tk: with a cache it is the number of
 ///    tokens so far, and without one it includes masked keys. Count the visible keys, or capture a fixed number.
 ///  - With AttentionOptions::learned_sink, the last column of the scores is the sink, so scores.size(-1) is the number
-///    of keys + 1. The layer drops the sink's weight. If a function treats each score separately, a sink has no effect.
+///    of keys + 1. So a function must not compute a query's position from Tk − Tq; write what depends on positions as a
+///    score_mod, a window or a mask. The layer drops the sink's weight. If a function treats each score separately, a
+///    sink has no effect.
 class Normaliser {
  public:
   /// (scores, mask) → weights

@@ -40,8 +40,11 @@ std::string CheckedBlock::prefix() const {
       if (differs(gap, y))
         return fmt::format(
             "the first {} of {} tokens alone give another result at token {}, by {:.1e}. Does something depend on the "
-            "number of keys, such as scores.size(-1), or on an average over the text?",
-            first, length, gap.token, gap.by);
+            "number of keys, such as scores.size(-1), or on an average over the text?{}",
+            first, length, gap.token, gap.by,
+            normalises_a_sink()
+                ? " With learned_sink, the last column of the scores is the sink, which has no position"
+                : "");
     }
   }
   return {};

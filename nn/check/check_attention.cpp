@@ -51,7 +51,8 @@ AttentionCheckResult check_attention(const BlockOptions& options, const BlockKin
   if (constructed && part("gradients", [&] { return block.gradients(); }))
     part("second derivatives", [&] { return block.second_derivatives(); });
   const bool rows = part("batch", [&] { return block.batch(); });
-  const bool cached = kind.causal && part("causal", [&] { return block.causal(); }) &&
+  const bool sink = !block.normalises_a_sink() || part("sink", [&] { return block.sink(); });
+  const bool cached = kind.causal && part("causal", [&] { return block.causal(); }) && sink &&
                       part("prefix", [&] { return block.prefix(); }) &&
                       part("cache", [&] { return block.cache(); });
   if (cached) part("cache, moved", [&] { return block.moved_cache(); });

@@ -51,10 +51,13 @@ class CheckedBlock {
   std::string moved_cache() const;
 
   // mask_checks.cpp
+  std::string sink() const;
   std::string mask() const;
   std::string cached_mask();
   std::string blind_query() const;
 
+  /// Returns true if the user's normaliser gets the score of a learned sink.
+  bool normalises_a_sink() const { return options_.learned_sink && !options_.normalise.is_softmax(); }
   /// Returns the remark of the last check, and clears it.
   std::string take_remark() { return std::exchange(remark_, {}); }
 

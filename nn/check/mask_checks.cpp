@@ -1,4 +1,4 @@
-// Masks, and queries that see no key.
+// Sinks, masks, and queries that see no key.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +11,29 @@
 #include "nn/check/checked_block.hpp"
 
 namespace tapestry::detail {
+
+std::string CheckedBlock::sink() const {
+  const Size length = check_.lengths.front(), half = length / 2;
+  const Tensor scores =
+      random_normal({2 * options_.heads, length, length + 1}, check_.seed + 2000, DType::f64);
+  // Weights of the first tokens with each other. The causal mask hides the columns after them.
+  const auto weights = [&](Size count, Size columns) {
+    const Tensor part = slice(tokens(scores, 0, count), 2, 0, columns);
+    return slice(options_.normalise(part, Mask::from(count, columns, [](Size i, Size j) { return j <= i; })),
+                 2, 0, count);
+  };
+  const Tensor alone = weights(length, length);
+  // A normaliser that has a formula for its last column cannot be used without a sink.
+  const Tensor first = slice(tokens(alone, 0, half), 2, 0, half);
+  if (differs(largest_gap(weights(half, half), first), first)) return {};
+  const Gap gap = largest_gap(weights(length, length + 1), alone);
+  if (!differs(gap, alone)) return {};
+  return fmt::format(
+      "the weights of query {} of {} change by {:.1e} if a masked column follows its keys. Does the normaliser compute "
+      "positions from scores.size(-1)? With learned_sink, the last column of the scores is the sink, so scores.size(-1) "
+      "is the number of keys + 1. Write what depends on positions as a score_mod, a window or a mask",
+      gap.token, length, gap.by);
+}
 
 std::string CheckedBlock::mask() const {
   for (const Size length : check_.lengths)

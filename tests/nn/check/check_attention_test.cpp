@@ -430,6 +430,85 @@ TEST_CASE("check_attention passes every way to change the attention of a block")
   CHECK(failed(found) == "cache");
 }
 
+TEST_CASE("check_attention finds a normaliser that takes a learned sink for a key") {
+  const auto check_with = [](const Normaliser& normalise, bool sink) {
+    return check_attention({.width = 8, .heads = 2, .normalise = normalise, .learned_sink = sink});
+  };
+  const auto sees_last = [](const Tensor& scores, Size first) {  // a window of four keys
+    return Mask::from(scores.size(-2), scores.size(-1), [=](Size i, Size j) { return j > i + first - 4; });
+  };
+  // With a sink, its window has three keys, in all parts alike.
+  const auto window = [=](const Tensor& scores, const Mask& mask) {
+    return softmax_weights(scores, sees_last(scores, scores.size(-1) - scores.size(-2)) & mask);
+  };
+  // The square of a distance: with a sink, each distance is one too large.
+  const auto nearer = [](double power) {
+    return [power](const Tensor& scores, const Mask& mask) {
+      const Size queries = scores.size(-2), keys = scores.size(-1);
+      std::vector<double> less;
+      for (Size i = 0; i < queries; ++i)
+        for (Size j = 0; j < keys; ++j)
+          less.push_back(-0.02 * std::pow(std::abs(i + keys - queries - j), power));
+      return softmax_weights(scores + tensor(less, {queries, keys}, scores.dtype()), mask);
+    };
+  };
+  for (const Normaliser& normalise : {Normaliser(window), Normaliser(nearer(2))}) {
+    CHECK(check_with(normalise, false).ok());
+    const AttentionCheckResult found = check_with(normalise, true);
+    INFO(found.report());
+    CHECK(failed(found) == "sink");
+    CHECK_THAT(
+        finding(found, "sink"),
+        ContainsSubstring("so scores.size(-1) is the number of keys + 1. Write what depends on positions"));
+    CHECK(finding(found, "prefix") == "no such part");
+  }
+  // Softmax is the same if each distance is one too large, but the sink's distance grows with the text.
+  const AttentionCheckResult found = check_with(nearer(1), true);
+  CHECK(failed(found) == "prefix");
+  CHECK_THAT(finding(found, "prefix"), ContainsSubstring("the sink, which has no position"));
+  CHECK_FALSE(
+      Catch::Matchers::ContainsSubstring("the sink").match(finding(check_of<DividesByKeys>(), "prefix")));
+}
+
+TEST_CASE("check_attention passes normalisers that treat a learned sink as they should") {
+  // The last column is a gate of all keys.
+  const auto gated = [](const Tensor& scores, const Mask& mask) {
+    const Size keys = scores.size(-1) - 1;
+    const Tensor gate = sigmoid(slice(scores, -1, keys, keys + 1));
+    Mask seen;
+    if (mask.defined()) {
+      const Mask all = mask.expand(scores.shape());
+      const std::vector<bool> pairs = all.to_vector();
+      Dims without = scores.shape();
+      without.back() = keys;
+      seen = Mask::from(without.count() / keys, keys, [&](Size row, Size j) {
+               return pairs[static_cast<std::size_t>(row * (keys + 1) + j)];
+             }).reshape(without);
+    }
+    const Tensor weights = masked_softmax(slice(scores, -1, 0, keys), seen);
+    return concat({weights * (1.0 - gate), zeros(gate.shape(), gate.dtype())}, -1);
+  };
+  const std::vector<Normaliser> right = {sigmoid_weights,
+                                         sink_weights,
+                                         sparsemax_weights,
+                                         entmax15_weights,
+                                         plain_weights,
+                                         soft_capped(3),
+                                         softmax_with_temperature(2.0),
+                                         gated};
+  for (const Normaliser& normalise : right) {
+    const AttentionCheckResult found =
+        check_attention({.width = 8, .heads = 2, .normalise = normalise, .learned_sink = true},
+                        {.causal = true}, {.lengths = {6}});
+    INFO(found.report());
+    CHECK(failed(found) == "");
+    CHECK(finding(found, "sink") == "");
+  }
+  CHECK(finding(check_attention({.width = 8, .heads = 2, .learned_sink = true}, {.causal = true},
+                                {.lengths = {4}}),
+                "sink") == "no such part");
+}
+
 TEST_CASE("check_attention uses its options") {
   // Keys at an even distance only: a mask of the user's, which the attention must get in every part.
   const auto even = [](Size queries, Size keys) {
