@@ -23,6 +23,7 @@
 // (ALiBi, T5's buckets); with both, attention runs as plain ops.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <vector>
 
@@ -57,6 +58,22 @@ struct AttentionOptions {
   /// sink has no effect.
   bool learned_sink = false;
 };
+
+namespace detail {
+
+/// Type of a member `normalise` of options whose normaliser is in their member `attend`. A value for it fails to
+/// compile, with a message that names attend.normalise.
+struct NormaliseOfAttend {
+  NormaliseOfAttend() = default;
+  template <class Function>
+  requires(!std::same_as<Function, NormaliseOfAttend>) NormaliseOfAttend(const Function&) {
+    static_assert(std::same_as<Function, NormaliseOfAttend>,
+                  "the normaliser is an option of `attend`: write {.attend = {.normalise = f}}, or "
+                  "options.attend.normalise = f");
+  }
+};
+
+}  // namespace detail
 
 /// Keys and values prepared once for any number of queries.
 struct PreparedKV {

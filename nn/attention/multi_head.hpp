@@ -26,6 +26,8 @@ struct MultiHeadOptions {
   /// True if no query sees a later key. This only informs the position scheme; the caller must pass the mask.
   bool causal = false;
   ScoreFactory score = scaled_dot();  // compares queries and keys within a head
+  /// Fails to compile if it is set: the option is attend.normalise.
+  [[no_unique_address]] detail::NormaliseOfAttend normalise = {};
   /// Applies an RMSNorm with a learned gain (d_k) to each query and key of a head, before rotary positions (QK-norm;
   /// Henry et al. 2020, Dehghani et al. 2023), with ε.
   bool qk_norm = false;

@@ -29,6 +29,8 @@ struct DecoderOptions {
   std::optional<std::int64_t> padding = 0;  // as in Embedding
   /// Attention score that replaces the decoder's default: `.score = scaled_dot()`.
   std::optional<ScoreFactory> score = {};
+  /// Fails to compile if it is set: the option is attend.normalise.
+  [[no_unique_address]] detail::NormaliseOfAttend normalise = {};
   /// Options of the attention: normaliser, dropout of weights, local window.
   AttentionOptions attend = {};
   CellKind cell = CellKind::gru;  // kind of recurrent cell

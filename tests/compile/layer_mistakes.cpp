@@ -1,6 +1,7 @@
 // Mistakes in a score, a normaliser, a layer and a self-attention of the user's.
 #include "core/attention/score_lambda.hpp"
 #include "core/ops/ops.hpp"
+#include "nn/seq2seq/decoder.hpp"
 #include "nn/transformer/block.hpp"
 
 using namespace tapestry;
@@ -80,7 +81,21 @@ struct WithoutModule : Module {
 Tensor tiles_for_block(const TransformerBlock& block, const Tensor& x) {
   return block(x, BlockMask::causal(8, 8));
 }
+// error 14: the normaliser is an option of `attend`: write {.attend = {.normalise = f}}
+MultiHeadOptions normaliser_of_heads() { return {.width = 8, .heads = 2, .normalise = sparsemax_weights}; }
+// error 15: the normaliser is an option of `attend`: write {.attend = {.normalise = f}}
+void normaliser_of_decoder(DecoderOptions& options) {
+  options.normalise = [](const Tensor& scores, const Mask& mask) { return softmax_weights(scores, mask); };
+}
 #else
+MultiHeadOptions normaliser_of_heads() {
+  return {.width = 8, .heads = 2, .attend = {.normalise = sparsemax_weights}};
+}
+void normaliser_of_decoder(DecoderOptions& options) {
+  options.attend.normalise = [](const Tensor& scores, const Mask& mask) {
+    return softmax_weights(scores, mask);
+  };
+}
 Tensor masked(const TransformerBlock& block, const Tensor& x) {
   return block(block(x, BlockMask::causal(8, 8).mask()),
                Mask::from(8, 8, [](Size i, Size j) { return j <= i; }));
