@@ -1,6 +1,9 @@
 // Shapes of the masks that visible pairs give to scores with no, one or several axes for the heads.
 #include "nn/attention/visible_pairs.hpp"
 
+#include <utility>
+#include <vector>
+
 #include "core/tensor/create.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
@@ -33,4 +36,21 @@ TEST_CASE("a mask for each head meets only scores with one axis for the heads") 
   for (const Dims& scores : {Dims{2, 3, 3}, Dims{2, 2, 2, 3, 3}})
     CHECK_THAT(test::message_of([&] { static_cast<void>(pairs.mask_for(zeros(scores))); }),
                ContainsSubstring("must meet scores (B, heads, Tq, Tk), got mask (2,2,3,3)"));
+}
+
+TEST_CASE("the window of a rule, Mask::window and the window of the attention page are the same pairs") {
+  constexpr Size kWindow = 3;
+  for (const auto& [queries, keys] : {std::pair<Size, Size>{1, 1}, {6, 6}, {2, 6}, {1, 6}}) {
+    CAPTURE(queries, keys);
+    const auto written = [first = keys - queries](auto p) {
+      return p.j <= p.i + first && p.i + first - p.j < kWindow;
+    };
+    const std::vector<bool> wanted = BlockMask::where(queries, keys, written).mask().to_vector();
+    CHECK(Mask::window(queries, keys, kWindow - 1, 0).to_vector() == wanted);
+    CHECK(BlockMask::window(queries, keys, kWindow - 1, 0).mask().to_vector() == wanted);
+    const VisiblePairs causal({.causal = true, .window = kWindow}, queries, keys);
+    CHECK((causal.mask() & Mask::from(queries, keys, [](Size, Size) { return true; })).to_vector() == wanted);
+    const VisiblePairs both({.window = kWindow}, queries, keys);
+    CHECK((both.mask() & Mask::causal(queries, keys)).to_vector() == wanted);
+  }
 }
