@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <type_traits>
 #include <vector>
 
 #include "core/tensor/array.hpp"
@@ -32,10 +33,15 @@ class Mask : public detail::Array<bool> {
   /// Returns a mask (rows, columns) with the values f(row, column).
   template <class F>
   static Mask from(Size rows, Size columns, F f) {
+    constexpr bool kIsRule = std::is_invocable_r_v<bool, F&, Size, Size>;
+    static_assert(
+        kIsRule,
+        "Mask::from: the lambda must take the indices (Size i, Size j) of query and key, and return bool");
     Mask mask;
     bool* out = mask.allocate({rows, columns});
-    for (Size i = 0; i < rows; ++i)
-      for (Size j = 0; j < columns; ++j) *out++ = f(i, j);
+    if constexpr (kIsRule)
+      for (Size i = 0; i < rows; ++i)
+        for (Size j = 0; j < columns; ++j) *out++ = f(i, j);
     return mask;
   }
   /// Causal mask: query i may attend to key j if j ≤ i + (keys − queries). The last query sees every key.
