@@ -8,12 +8,16 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lessons/grader/known_errors.hpp"
+#include "lessons/grader/library_names.hpp"
 
 namespace tapestry::grader {
 
@@ -116,15 +120,14 @@ bool is_caret(const std::string& line) {
   return line.find('^') != std::string::npos && line.find_first_not_of(" |~^") == std::string::npos;
 }
 
-/// Returns the source from the caret on, without leading spaces, or "". `source` is the line that the compiler quotes,
-/// and `carets` the next one, which has a caret.
-std::string at_caret(const std::string& source, const std::string& carets) {
+/// Returns the index of the caret in the source, or of the next character that is no space. `source` is the line that
+/// the compiler quotes, and `carets` the next one, which has a caret.
+std::size_t caret_in(const std::string& source, const std::string& carets) {
   std::size_t column = carets.find('^'), at = 0;
   for (; at < source.size(); ++at)
     if ((static_cast<unsigned char>(source[at]) & 0xc0) != 0x80 && column-- == 0)
       break;  // a character in UTF-8
-  at = std::min(source.find_first_not_of(' ', at), source.size());
-  return source.substr(at);
+  return std::min(source.find_first_not_of(' ', at), source.size());
 }
 
 /// Returns the operator at the beginning of a text, or "".
@@ -136,18 +139,6 @@ std::string operator_in(const std::string& text) {
   return text.substr(0, doubled || next == '=' ? 2 : 1);
 }
 
-/// Adds to a message of Clang what it only points to: `text` is the source at the caret.
-void add_source(std::string& message, const std::string& text) {
-  if (text.empty()) return;
-  if (message.starts_with("invalid operands to binary expression (") ||
-      message.starts_with("invalid argument type '")) {
-    if (const std::string sign = operator_in(text); !sign.empty())
-      message += fmt::format(": operator '{}'", sign);
-  } else if (message.starts_with("expected ") || message.starts_with("no matching function for call to ")) {
-    message += fmt::format(": at '{}'", text);
-  }
-}
-
 template <std::size_t N>
 bool is_one_of(std::string_view name, const std::array<std::string_view, N>& names) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -157,6 +148,102 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
 std::string_view quoted_in(std::string_view message) {
   const std::size_t begin = message.find('\''), end = message.find('\'', begin + 1);
   return end == message.npos ? "" : message.substr(begin + 1, end - begin - 1);
+}
+
+/// A number that is written with a comma, such as 0,25: the indices of its first digit and of its comma, and the index
+/// after its last digit.
+struct CommaNumber {
+  std::size_t begin = 0, comma = 0, end = 0;
+};
+
+std::vector<CommaNumber> comma_numbers_in(std::string_view source) {
+  const auto is = [&](std::size_t at, std::string_view signs, bool word) {
+    return at < source.size() && (signs.find(source[at]) != signs.npos ||
+                                  (word && std::isalnum(static_cast<unsigned char>(source[at])) != 0));
+  };
+  constexpr std::string_view kDigits = "0123456789";
+  std::vector<CommaNumber> found;
+  for (std::size_t comma = source.find(','); comma != source.npos; comma = source.find(',', comma + 1)) {
+    std::size_t begin = comma, end = comma + 1;
+    while (begin > 0 && is(begin - 1, kDigits, false)) --begin;
+    while (is(end, kDigits, false)) ++end;
+    const bool alone = (begin == 0 || !is(begin - 1, "_.,[", true)) && !is(end, "_.,(]", true);
+    if (begin < comma && end > comma + 1 && alone) found.push_back({begin, comma, end});
+  }
+  return found;
+}
+
+/// Returns true if a text is within one operand: all brackets are closed, and no comma or semicolon is outside them.
+bool is_one_operand(std::string_view text) {
+  int depth = 0;
+  for (const char c : text) {
+    depth += std::string_view("({[").find(c) != std::string_view::npos ? 1 : 0;
+    depth -= std::string_view(")}]").find(c) != std::string_view::npos ? 1 : 0;
+    if (depth < 0 || c == ';' || (c == ',' && depth == 0)) return false;
+  }
+  return depth == 0;
+}
+
+/// Returns the number with a comma that an error is about, if it is about one. `caret` is the index of its place.
+std::optional<CommaNumber> comma_number_of(const std::string& message, const std::string& source,
+                                           std::size_t caret) {
+  const auto begins_with_any = [&](std::initializer_list<const char*> texts) {
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const char* text) { return message.starts_with(text); });
+  };
+  // The place of an error is in the operand before the comma, or at its beginning.
+  const bool in_left =
+      begins_with_any({"left operand of comma operator has no effect", "value computed is not used",
+                       "no viable conversion from returned value of type 'int' "});
+  // It is the comma, the digits after it, or their end.
+  const bool at_right =
+      begins_with_any({"right operand of comma operator has no effect", "expression result unused",
+                       "expected unqualified-id", "could not convert '(((void)"});
+  for (const CommaNumber& number : comma_numbers_in(source)) {
+    if (in_left && caret <= number.begin &&
+        is_one_operand(std::string_view(source).substr(caret, number.begin - caret)))
+      return number;
+    if (at_right && number.comma <= caret && caret <= number.end) return number;
+  }
+  return {};
+}
+
+/// Names a function of the library in place of a compiler's suggestion that is not nearer to the unknown name. GCC
+/// does not suggest names that a using-directive makes known. `text` is the source at the caret.
+void suggest_library_name(std::string& message, const std::string& text) {
+  const std::string name(quoted_in(message));
+  if (!message.starts_with(fmt::format("'{}' was not declared in this scope", name)) &&
+      !message.starts_with("use of undeclared identifier '"))
+    return;
+  if (name.empty() || !text.starts_with(name + "(")) return;
+  const std::string_view nearest = nearest_library_name(name);
+  const std::size_t hint = message.find("; did you mean '");
+  if (nearest.empty() ||
+      (hint != std::string::npos &&
+       spelling_distance(name, quoted_in(message.substr(hint))) < spelling_distance(name, nearest)))
+    return;
+  message = fmt::format("{}; did you mean '{}'?", message.substr(0, hint), nearest);
+}
+
+/// Adds to a message what the compiler only points to: the operator, the text that Clang does not expect, a number with
+/// a comma, or the name that an unknown one resembles. `caret` is the index of the place in the source.
+void add_source(std::string& message, const std::string& source, std::size_t caret) {
+  const std::string text = source.substr(caret);
+  if (text.empty()) return;
+  const std::optional<CommaNumber> number = comma_number_of(message, source, caret);
+  suggest_library_name(message, text);
+  if (message.starts_with("invalid operands to binary expression (") ||
+      message.starts_with("invalid argument type '")) {
+    if (const std::string sign = operator_in(text); !sign.empty())
+      message += fmt::format(": operator '{}'", sign);
+  } else if (message.starts_with("expected ") || message.starts_with("no matching function for call to ")) {
+    message += fmt::format(": at '{}'", text);
+  }
+  if (number)
+    message +=
+        fmt::format("; '{}' is a decimal '{}.{}'", source.substr(number->begin, number->end - number->begin),
+                    source.substr(number->begin, number->comma - number->begin),
+                    source.substr(number->comma + 1, number->end - number->comma - 1));
 }
 
 /// Adds to a message about an unknown name what the name means elsewhere.
@@ -236,7 +323,7 @@ FirstError first_error(const std::string& output, const std::string& answer, con
     const Remark remark = remark_in(line);
     if (remark.line == 0) {
       if (first.message.empty() || first.pointed || !is_caret(line)) continue;
-      add_source(first.message, at_caret(previous, line));
+      add_source(first.message, previous, caret_in(previous, line));
       first.pointed = true;
       continue;
     }

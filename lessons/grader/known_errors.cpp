@@ -23,6 +23,9 @@ struct Known {
 
 // The first row with a matching pattern counts, so special cases come before general ones.
 constexpr Known kKnownErrors[] = {
+    {"A decimal number has a point, not a comma: write $2 in place of $1.", {"*; '$t1' is a decimal '$t2'"}},
+    {"The value before this comma is not used. A decimal number has a point, as in 0.25.",
+     {"left operand of comma operator has no effect*"}},
     {"C++ has no operator @: for a matrix product, write matmul(a, b).",
      {"stray '@' in program*", "expected ';' *: at '@*"}},
     {"This line begins with the name of a function, but a type is expected. The type Tensor has a capital T.",
@@ -30,6 +33,7 @@ constexpr Known kKnownErrors[] = {
       "expected ';'*; then: reference to overloaded function could not be resolved*"}},
     {"The value of this function must follow \"return\" and end with a semicolon: return …;",
      {"expected ';' before '}'*; then: no return statement in function returning non-void*",
+      "expected ';' before '}'*; then: statement has no effect*",
       "expected ';' after expression*; then: expression result unused*"}},
     {"A semicolon and a closing brace } are missing before this bracket, or the bracket is one too many.",
      {"expected ';' before ')'*", "expected ';' before ']'*", "expected ';' *: at ')*",
@@ -96,6 +100,10 @@ constexpr Known kKnownErrors[] = {
     {"The file \"$1\" is not found; check the name in #include.",
      {"$f1: No such file or directory*", "'$t1' file not found*"}},
 
+    {"The value of this line is not used. Write \"return\" before it, or store it in a variable with =.",
+     {"statement has no effect*", "value computed is not used*",
+      "right operand of comma operator has no effect*", "expression result unused*",
+      "*comparison result unused*", "ignoring return value of function declared *"}},
     {"This function returns nothing: a \"return\" is missing.",
      {"no return statement in function returning non-void*", "non-void function does not return a value [*"}},
     {"This function can end without a \"return\".",
