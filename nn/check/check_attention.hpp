@@ -61,8 +61,8 @@ struct AttentionCheckResult {
 ///     gradients            gradcheck of an input of 6 tokens and of each parameter that changes the result
 ///     second derivatives   gradgradcheck of the same, along one random direction per argument
 ///     batch                no row of the batch depends on another row
-///     sink                 with learned_sink, the normaliser's weights do not depend on the number of masked columns; only
-///                          for a normaliser other than softmax_weights
+///     sink                 with learned_sink and a normaliser other than softmax_weights: a masked column after the
+///                          keys does not change the normaliser's weights
 ///     causal *             no token depends on a later token
 ///     prefix *             the first tokens alone have the same results as within the longer text
 ///     cache *              tokens read through a cache, in parts of several sizes, have the same results
@@ -72,11 +72,11 @@ struct AttentionCheckResult {
 ///     blind query          a query that may see no key has finite results, and all gradients are finite
 ///     f32                  the results in f32 agree with those in f64, to 1e-4
 ///     copies               clone() and load_state() reproduce the results, bit for bit; every variable is a parameter
-/// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: all parts rely on
-/// "calls", "gradients", "f32" and "copies" on "construction", "second derivatives" on "gradients", "mask" on "batch",
-/// each part from "prefix" to "cache, moved" on the one before, "prefix" on "sink" as well, and "mask, cached" on "cache"
-/// and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no
-/// block can be made with these options.
+/// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: all parts rely
+/// on "calls", "gradients", "f32" and "copies" on "construction", "second derivatives" on "gradients", "mask" on
+/// "batch", each part from "prefix" to "cache, moved" on the one before, "prefix" on "sink" as well, and "mask, cached"
+/// on "cache" and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no block can be made
+/// with these options.
 AttentionCheckResult check_attention(const BlockOptions& options, const BlockKind& kind = {.causal = true},
                                      const AttentionCheckOptions& check_options = {});
 

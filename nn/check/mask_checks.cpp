@@ -30,8 +30,8 @@ std::string CheckedBlock::sink() const {
   if (!differs(gap, alone)) return {};
   return fmt::format(
       "the weights of query {} of {} change by {:.1e} if a masked column follows its keys. Does the normaliser compute "
-      "positions from scores.size(-1)? With learned_sink, the last column of the scores is the sink, so scores.size(-1) "
-      "is the number of keys + 1. Write what depends on positions as a score_mod, a window or a mask",
+      "positions from scores.size(-1)? With learned_sink, the last column of the scores is the sink, so "
+      "scores.size(-1) is the number of keys + 1. Write what depends on positions as a score_mod, a window or a mask",
       gap.token, length, gap.by);
 }
 

@@ -119,6 +119,8 @@ class Practise(unittest.TestCase):
         self.answer.write_text(self.write("  return y;"))
         said = self.practise("check").stdout
         self.assertRegex(said, r"practise/91_tests/1_twice.cpp:9\n +return y;\n +\"y\" is not known here")
+        self.answer.write_text(self.write("  return x * 0,25;"))  # the compiler alone has no objection
+        self.assertIn("write 0.25 in place of 0,25", self.practise("check").stdout)
         self.answer.write_text(self.write("  std::vector<double> v(2);\n  return v[static_cast<std::size_t>(x)];"))
         said = self.practise("check").stdout
         self.assertRegex(said, r"It crashes.\n +practise/91_tests/1_twice.cpp:10\n")

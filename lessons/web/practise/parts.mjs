@@ -90,8 +90,9 @@ export async function makeParts({root, build, modules, work, say}) {
   const files = {'answer.pch': precompiled.bytes, answer: {'judged.cpp': ''}};
   for (const [name, level] of [['checked', '-O0'], ['fast', '-O2']])
     commands[name] = await inner(toolchain, [
-      ...flags, level, '-include-pch', 'answer.pch', '-Xclang', '-fno-validate-pch', '-Werror=return-type', '-Werror=unused-value',
-      '-Wno-error=unused-result', '-ferror-limit=5', '-fno-caret-diagnostics', '-c', 'answer/judged.cpp', '-o', '-'], files);
+      ...flags, level, '-include-pch', 'answer.pch', '-Xclang', '-fno-validate-pch', '-Werror=return-type',
+      '-Werror=unused-value', '-Wno-error=unused-result', '-ferror-limit=5', '-fno-caret-diagnostics',
+      '-c', 'answer/judged.cpp', '-o', '-'], files);
   save();
 
   say("the grader's program");
