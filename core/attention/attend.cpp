@@ -77,10 +77,10 @@ struct Problem {
     const simd::TileMask tiles = mask.defined() ? mask.view() : simd::TileMask{};
     if (mask.defined()) x.mask = &tiles;
     const auto from_pairs =
-        pairs.defined() ? pairs.form().on_tiles(T(0), sources.data(), query.size(-1)) : nullptr;
+        pairs.defined() ? pairs.impl().on_tiles(T(0), sources.data(), query.size(-1)) : nullptr;
     x.pairs = from_pairs.get();
     const auto of_score = sources.begin() + static_cast<std::ptrdiff_t>(pairs.learned().size());
-    const auto on_tiles = score.defined() ? score.form().on_tiles(T(0), {of_score, sources.end()}) : nullptr;
+    const auto on_tiles = score.defined() ? score.impl().on_tiles(T(0), {of_score, sources.end()}) : nullptr;
     x.score = on_tiles.get();
     if (has_sink.on()) x.sink = sink.data<T>();
     const simd::DropWeights drop{simd::dropout_threshold(dropout), 1 / (1 - dropout), stream.key(),

@@ -46,13 +46,13 @@ Mask live_queries(const Mask& pairs) {
 Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live) {
   const PairScore& pairs = settings.pairs;
   const auto from = [&](const Tensor& query) {
-    Tensor scores = pairs.defined() ? pairs.form().by_ops(query, k, pairs.learned().data(), live)
+    Tensor scores = pairs.defined() ? pairs.impl().by_ops(query, k, pairs.learned().data(), live)
                                     : matmul(query, transpose(k)) * settings.scale;
     return settings.score.defined() ? settings.score.by_ops(scores, live) : scores;
   };
   const auto live_q = [&] { return live.defined() ? where(live_queries(live), q, scalar(0, q.dtype())) : q; };
   const Tensor scores = from(live_q());
-  const std::optional<Mask> rest = without_hidden(live, scores);
+  const std::optional<Mask> rest = mask_out_neg_inf(live, scores);
   if (!rest) return scores;
   live = *rest;
   return from(live_q());

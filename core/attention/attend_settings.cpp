@@ -83,11 +83,11 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
         "queries and {} keys; its batch and heads may be 1 ({}:{})",
         mask.batch(), mask.heads(), mask.queries(), mask.keys(), batch, all_heads, query.size(-2),
         key.size(-2), at.file, at.line);
-  if (const auto blind = options.strict ? mask.blind_query() : std::nullopt)
+  if (const auto masked_query = options.strict ? mask.fully_masked_query() : std::nullopt)
     fail(
         "[attend] mask must leave query {} of batch row {}, head {} at least one key; unmask a key or "
         "turn strict off ({}:{})",
-        blind->i, blind->b, blind->h, at.file, at.line);
+        masked_query->i, masked_query->b, masked_query->h, at.file, at.line);
   return settings;
 }
 

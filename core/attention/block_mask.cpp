@@ -235,7 +235,7 @@ Size BlockMask::heads() const { return tiles_ ? tiles_->heads : 1; }
 Size BlockMask::queries() const { return tiles_ ? tiles_->queries : 0; }
 Size BlockMask::keys() const { return tiles_ ? tiles_->keys : 0; }
 
-double BlockMask::share() const {
+double BlockMask::density() const {
   if (!tiles_ || tiles_->tiles.empty()) return 1;
   const auto empty = std::count(tiles_->tiles.begin(), tiles_->tiles.end(), simd::TileMask::kNone);
   return 1 - static_cast<double>(empty) / static_cast<double>(tiles_->tiles.size());
@@ -279,13 +279,13 @@ Mask BlockMask::live_keys() const {
               {t.batch, t.heads, t.keys, 1});
 }
 
-std::optional<QueryKey> BlockMask::blind_query() const {
+std::optional<QueryKey> BlockMask::fully_masked_query() const {
   if (!tiles_) return {};
   const Tiles& t = *tiles_;
   const bool *end = t.live_queries.get() + t.batch * t.heads * t.queries,
-             *blind = std::find(static_cast<const bool*>(t.live_queries.get()), end, false);
-  if (blind == end) return {};
-  const Size at = blind - t.live_queries.get(), item = at / t.queries;
+             *masked_query = std::find(static_cast<const bool*>(t.live_queries.get()), end, false);
+  if (masked_query == end) return {};
+  const Size at = masked_query - t.live_queries.get(), item = at / t.queries;
   return QueryKey{item / t.heads, item % t.heads, at % t.queries, 0};
 }
 

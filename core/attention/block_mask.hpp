@@ -76,13 +76,13 @@ class BlockMask {
   Size queries() const;
   Size keys() const;
   /// Returns the fraction of tiles with an unmasked pair. The kernel skips the others.
-  double share() const;
+  double density() const;
   /// Returns the same pairs as a dense mask (batch, heads, Tq, Tk).
   Mask mask() const;
   /// Returns a mask (batch, heads, Tk, 1): true for keys to which at least one query may attend.
   Mask live_keys() const;
   /// Returns the first query whose keys are all masked, if there is one. Its j has no meaning.
-  std::optional<QueryKey> blind_query() const;
+  std::optional<QueryKey> fully_masked_query() const;
   /// Returns the view for the kernels, valid while this mask or a copy of it lives. Requires defined().
   simd::TileMask view() const;
 

@@ -40,14 +40,13 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttend
   Dims tokens = q.shape();
   tokens.erase(tokens.rank() - 1);
   const Dims state = with_last(q.shape(), {q.size(-1), v.size(-1)});
-  if (!has_shape(options.log_keep, tokens) || !has_shape(options.strength, tokens))
-    fail(
-        "[linear_attend] log_keep and strength must have one number for each token, shape {}, if given ({}:{})",
-        to_string(tokens), at.file, at.line);
+  if (!has_shape(options.log_decay, tokens) || !has_shape(options.beta, tokens))
+    fail("[linear_attend] log_decay and beta must have one number for each token, shape {}, if given ({}:{})",
+         to_string(tokens), at.file, at.line);
   if (!has_shape(options.state, state))
     fail("[linear_attend] state {} must have shape {}, (…,d,e) of the keys and values ({}:{})",
          describe(options.state), to_string(state), at.file, at.line);
-  for (const Tensor* x : {&k, &v, &options.log_keep, &options.strength, &options.state})
+  for (const Tensor* x : {&k, &v, &options.log_decay, &options.beta, &options.state})
     if (x->defined()) check_same_dtype(q, *x, "linear_attend", at);
 }
 
@@ -68,7 +67,7 @@ Tensor as_rows(const Tensor& x, Size rows, std::initializer_list<Size> rest) {
 struct LinearProblem {
   Size rows, tokens, d, e, chunk;
   bool delta;
-  Tensor q, k, v, log_keep, strength;  // dense
+  Tensor q, k, v, log_decay, beta;  // dense
   Tensor states, written;
 
   template <class T>
@@ -77,7 +76,7 @@ struct LinearProblem {
     simd::LinearAttention<T> a;
     a.batch = rows, a.tokens = tokens, a.d = d, a.e = e, a.chunk = chunk, a.delta = delta;
     a.q = q.data<T>(), a.k = k.data<T>(), a.v = v.data<T>();
-    a.log_keep = data(log_keep), a.strength = data(strength);
+    a.log_decay = data(log_decay), a.beta = data(beta);
     // Forward writes to them before they are saved; backward only reads them.
     a.states = const_cast<T*>(states.data<T>()), a.written = const_cast<T*>(data(written));
     return a;
@@ -86,36 +85,36 @@ struct LinearProblem {
 
 }  // namespace
 
-Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor& v,
-                                 const LinearAttendOptions& options, CallSite at) {
+LinearAttendResult linear_attend_by_token(const Tensor& q, const Tensor& k, const Tensor& v,
+                                          const LinearAttendOptions& options, CallSite at) {
   check(q, k, v, options, at);
   Tensor state = first_state(q, v, options);
   if (q.size(-2) ==
       0) {  // an empty result that depends on all inputs, since a caller may ask for their gradients
-    Tensor read = matmul(q + k, state) + v;
-    for (const Tensor* gate : {&options.log_keep, &options.strength})
-      if (gate->defined()) read = read * unsqueeze(*gate, -1);
-    return {read, state};
+    Tensor output = matmul(q + k, state) + v;
+    for (const Tensor* gate : {&options.log_decay, &options.beta})
+      if (gate->defined()) output = output * unsqueeze(*gate, -1);
+    return {output, state};
   }
-  std::vector<Tensor> reads;
+  std::vector<Tensor> outputs;
   for (Size t = 0; t < q.size(-2); ++t) {
     const auto number = [t](const Tensor& x) {
       return unsqueeze(unsqueeze(select(x, -1, t), -1), -1);
     };  // (…, 1, 1)
     const Tensor key = slice(k, -2, t, t + 1);
     Tensor written = slice(v, -2, t, t + 1);
-    if (options.log_keep.defined()) state = state * exp(number(options.log_keep));
+    if (options.log_decay.defined()) state = state * exp(number(options.log_decay));
     if (options.rule == WriteRule::delta) written = written - matmul(key, state);
-    if (options.strength.defined()) written = written * number(options.strength);
+    if (options.beta.defined()) written = written * number(options.beta);
     state = state + transpose(key) * written;
-    reads.push_back(matmul(slice(q, -2, t, t + 1), state));
+    outputs.push_back(matmul(slice(q, -2, t, t + 1), state));
   }
-  return {concat(reads, -2), state};
+  return {concat(outputs, -2), state};
 }
 
 // core/simd/attention/linear.hpp explains the chunks, and linear_backward.cpp next to it the derivatives.
-Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
-                         const LinearAttendOptions& options, Size chunk, CallSite at) {
+LinearAttendResult linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const LinearAttendOptions& options, Size chunk, CallSite at) {
   check(q, k, v, options, at);
   if (chunk < 1)
     fail("[linear_attend] chunk must be at least 1 token, got {} ({}:{})", chunk, at.file, at.line);
@@ -130,15 +129,15 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                   as_rows(q, rows, {tokens, d}),
                   as_rows(k, rows, {tokens, d}),
                   as_rows(v, rows, {tokens, e}),
-                  as_rows(options.log_keep, rows, {tokens}),
-                  as_rows(options.strength, rows, {tokens}),
+                  as_rows(options.log_decay, rows, {tokens}),
+                  as_rows(options.beta, rows, {tokens}),
                   {},
                   {}};
   const Size chunks = (tokens + x.chunk - 1) / x.chunk;
   x.states = Tensor::uninitialised({rows, chunks + 1, d, e}, q.dtype());
   if (x.delta) x.written = Tensor::uninitialised({rows, tokens, e}, q.dtype());
   Tensor both =
-      Tensor::uninitialised(with_last(q.shape(), {tokens + d, e}), q.dtype());  // reads, then the state
+      Tensor::uninitialised(with_last(q.shape(), {tokens + d, e}), q.dtype());  // outputs, then the state
   dispatch(q.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const Tensor first = as_rows(state, rows, {d, e});
@@ -148,20 +147,20 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
   });
   PoolVector<const Tensor*> inputs{&q, &k, &v, &state};
   const auto shape_of = [](const Tensor& y) { return y.defined() ? y.shape() : Dims{}; };
-  if (options.log_keep.defined()) inputs.push_back(&options.log_keep);
-  if (options.strength.defined()) inputs.push_back(&options.strength);
+  if (options.log_decay.defined()) inputs.push_back(&options.log_decay);
+  if (options.beta.defined()) inputs.push_back(&options.beta);
   both = op<"linear_attend">(
       at, std::move(both),
       wrt_all(inputs,
               [x, q_shape = q.shape(), v_shape = v.shape(), state_shape = state.shape(),
-               gate_shape = shape_of(options.log_keep),
-               strength_shape = shape_of(options.strength)](const Tensor& dy_in) {
+               log_decay_shape = shape_of(options.log_decay),
+               beta_shape = shape_of(options.beta)](const Tensor& dy_in) {
                 const auto like = [&](const Dims& shape) {
                   return Tensor::uninitialised(shape, x.q.dtype());
                 };
                 PoolVector<Tensor> gradients{like(q_shape), like(q_shape), like(v_shape), like(state_shape)};
-                if (x.log_keep.defined()) gradients.push_back(like(gate_shape));
-                if (x.strength.defined()) gradients.push_back(like(strength_shape));
+                if (x.log_decay.defined()) gradients.push_back(like(log_decay_shape));
+                if (x.beta.defined()) gradients.push_back(like(beta_shape));
                 const Tensor dy = contiguous(dy_in);
                 dispatch(x.q.dtype(), [&](auto zero) {
                   using T = decltype(zero);
@@ -169,15 +168,15 @@ Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
                   simd::LinearAttentionGradient<T> out;
                   out.dy = dy.data<T>();
                   out.dq = to(0), out.dk = to(1), out.dv = to(2), out.dstate = to(3);
-                  if (x.log_keep.defined()) out.dlog_keep = to(4);
-                  if (x.strength.defined()) out.dstrength = to(gradients.size() - 1);
+                  if (x.log_decay.defined()) out.dlog_decay = to(4);
+                  if (x.beta.defined()) out.dbeta = to(gradients.size() - 1);
                   simd::linear_attention_backward(x.kernel<T>(), out);
                 });
                 return gradients;
               }),
       decomposition([q, k, v, options] {
-        const Remembered plain = linear_attend_by_word(q, k, v, options);
-        return concat({plain.read, plain.state}, -2);
+        const LinearAttendResult plain = linear_attend_by_token(q, k, v, options);
+        return concat({plain.output, plain.state}, -2);
       }));
   return {slice(both, -2, 0, tokens), slice(both, -2, tokens, tokens + d)};
 }

@@ -22,18 +22,18 @@ struct LinearAttendOptions {
   WriteRule rule = WriteRule::sum;  // u_t
   /// ln α (…, T), at most 0; −∞ forgets everything. Default: 0, nothing is forgotten. Not checked: a value above
   /// 0 makes the state grow.
-  Tensor log_keep = {};
+  Tensor log_decay = {};
   /// β (…, T). Default: 1. The delta rule is stable if β |k|² is in [0, 2], and replaces the stored value exactly
   /// if it is 1.
-  Tensor strength = {};
+  Tensor beta = {};
   /// State S (…, d, e) before the first token. Default: zeros.
   Tensor state = {};
 };
 
 /// Result of linear attention.
-struct Remembered {
-  Tensor read;   ///< y (…, T, e)
-  Tensor state;  ///< S (…, d, e) after the last token
+struct LinearAttendResult {
+  Tensor output;  ///< y (…, T, e)
+  Tensor state;   ///< S (…, d, e) after the last token
 };
 
 /// Computes causal linear attention: q and k (…, T, d), v (…, T, e), with equal leading axes (batch, heads). The
@@ -42,11 +42,11 @@ struct Remembered {
 /// Throws Error for other shapes, different dtypes and a chunk below 1.
 /// A NaN at a token reaches later tokens and may reach all others of its chunk, even earlier ones. It never reaches
 /// earlier chunks, other batch rows or other heads.
-Remembered linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
-                         const LinearAttendOptions& options = {}, Size chunk = 32, CallSite at = {});
+LinearAttendResult linear_attend(const Tensor& q, const Tensor& k, const Tensor& v,
+                                 const LinearAttendOptions& options = {}, Size chunk = 32, CallSite at = {});
 /// Computes the same from plain ops, token by token, by the formulas above. Use it for decoding, where tokens
 /// arrive one at a time. On a tape it saves T states.
-Remembered linear_attend_by_word(const Tensor& q, const Tensor& k, const Tensor& v,
-                                 const LinearAttendOptions& options = {}, CallSite at = {});
+LinearAttendResult linear_attend_by_token(const Tensor& q, const Tensor& k, const Tensor& v,
+                                          const LinearAttendOptions& options = {}, CallSite at = {});
 
 }  // namespace tapestry

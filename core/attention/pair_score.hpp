@@ -16,8 +16,8 @@ namespace tapestry {
 class PairScore {
  public:
   /// Interface of an implementation.
-  struct Form {
-    virtual ~Form() = default;
+  struct Impl {
+    virtual ~Impl() = default;
     /// Returns the function for tiles of f32 or f64, which the first argument selects. Each weight is (U) or
     /// (heads, U), dense and of this type; `width` is U, the width of queries and keys.
     virtual std::unique_ptr<simd::TilePairs<float>> on_tiles(float, const Tensor* weights,
@@ -25,24 +25,24 @@ class PairScore {
     virtual std::unique_ptr<simd::TilePairs<double>> on_tiles(double, const Tensor* weights,
                                                               Size width) const = 0;
     /// Computes the same from plain ops: (B, H, Tq, U) and (B, H, Tk, U) → (B, H, Tq, Tk). `live` as in
-    /// ScoreMod::Form.
+    /// ScoreMod::Impl.
     virtual Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor* weights,
                           const Mask& live) const = 0;
   };
 
   /// No function: the score is scale·q·k.
   PairScore() = default;
-  PairScore(std::shared_ptr<const Form> form, std::vector<Tensor> learned)
-      : form_(std::move(form)), learned_(std::move(learned)) {}
+  PairScore(std::shared_ptr<const Impl> impl, std::vector<Tensor> learned)
+      : impl_(std::move(impl)), learned_(std::move(learned)) {}
 
   /// Returns true if there is a function; otherwise the score is scale·q·k.
-  bool defined() const { return form_ != nullptr; }
+  bool defined() const { return impl_ != nullptr; }
   /// Implementation, if defined(), and the learned weights in the order in which they were passed.
-  const Form& form() const { return *form_; }
+  const Impl& impl() const { return *impl_; }
   const std::vector<Tensor>& learned() const { return learned_; }
 
  private:
-  std::shared_ptr<const Form> form_;
+  std::shared_ptr<const Impl> impl_;
   std::vector<Tensor> learned_;
 };
 

@@ -119,7 +119,7 @@ inline simd::At<Symbol, Symbol> places_of(const Dims& sizes, DType dtype, int be
 
 /// Implementation of score_mod() for a lambda F with N readers.
 template <class F, std::size_t N>
-class LambdaScore final : public ScoreMod::Form {
+class LambdaScore final : public ScoreMod::Impl {
  public:
   LambdaScore(F f, const SourceOrder<N>& order) : f_(std::move(f)), order_(order) {}
 
@@ -169,7 +169,7 @@ class LambdaScore final : public ScoreMod::Form {
 
 /// Implementation of pair_score() for a lambda F with N weights. With kPlaces, F also takes the pair's position.
 template <class F, std::size_t N, bool kPlaces>
-class LambdaPairScore final : public PairScore::Form {
+class LambdaPairScore final : public PairScore::Impl {
  public:
   explicit LambdaPairScore(F f) : f_(std::move(f)) {}
 

@@ -44,7 +44,7 @@ Tensor ScoreMod::by_ops(const Tensor& scores, const Mask& live) const {
   const Dims by_head{rank > 2 ? scores.size(0) : 1, heads, scores.size(-2), scores.size(-1)};
   const bool fits = rank == 4 || !live.defined();
   try {
-    const Tensor result = form_->by_ops(rank == 4 ? scores : reshape(scores, by_head), sources,
+    const Tensor result = impl_->by_ops(rank == 4 ? scores : reshape(scores, by_head), sources,
                                         fits ? live : live.expand(scores.shape(), "score").reshape(by_head));
     return rank == 4 ? result : reshape(result, scores.shape());
   } catch (const std::logic_error& mistake) {
@@ -52,7 +52,7 @@ Tensor ScoreMod::by_ops(const Tensor& scores, const Mask& live) const {
   }
 }
 
-std::optional<Mask> without_hidden(const Mask& live, const Tensor& scores) {
+std::optional<Mask> mask_out_neg_inf(const Mask& live, const Tensor& scores) {
   std::vector<Size> hidden;
   const Size keys = scores.size(-1);
   each_not_finite(scores, live, [&](Size row, Size j, double score) {

@@ -25,8 +25,8 @@ concept LearnedOption = requires(T& option) {
 class ScoreMod {
  public:
   /// Interface of an implementation. Sources are the tensors that the function reads, learned ones first.
-  struct Form {
-    virtual ~Form() = default;
+  struct Impl {
+    virtual ~Impl() = default;
     /// Returns the function for tiles of f32 or f64, which the first argument selects. Sources are dense and of this
     /// type.
     virtual std::unique_ptr<simd::TileScore<float>> on_tiles(float,
@@ -41,8 +41,8 @@ class ScoreMod {
 
   /// No function: the scores do not change.
   ScoreMod() = default;
-  ScoreMod(std::shared_ptr<const Form> form, std::vector<Tensor> learned, std::vector<Tensor> constants)
-      : form_(std::move(form)), learned_(std::move(learned)), constants_(std::move(constants)) {}
+  ScoreMod(std::shared_ptr<const Impl> impl, std::vector<Tensor> learned, std::vector<Tensor> constants)
+      : impl_(std::move(impl)), learned_(std::move(learned)), constants_(std::move(constants)) {}
 
   /// Fails to compile: a layer takes a LearnedScoreMod, from which it creates its own parameters.
   template <detail::LearnedOption Option>
@@ -55,25 +55,25 @@ class ScoreMod {
   }
 
   /// Returns true if there is a function; otherwise the scores do not change.
-  bool defined() const { return form_ != nullptr; }
+  bool defined() const { return impl_ != nullptr; }
   /// Implementation, if defined(), and the tensors that it reads: learned() and constants().
-  const Form& form() const { return *form_; }
+  const Impl& impl() const { return *impl_; }
   const std::vector<Tensor>& learned() const { return learned_; }
   const std::vector<Tensor>& constants() const { return constants_; }
   /// Computes scores (…, Tq, Tk) → scores from plain ops. The first leading axis is the batch, the others are
   /// heads. `live` broadcasts to the scores; where it is false, the result is unspecified. At a pair whose new score
-  /// is −∞, the derivative may be NaN: mask it with without_hidden(), then compute the scores again. Throws Error
+  /// is −∞, the derivative may be NaN: mask it with mask_out_neg_inf(), then compute the scores again. Throws Error
   /// for a table index out of range and for a finite score that becomes NaN or +∞.
   Tensor by_ops(const Tensor& scores, const Mask& live = {}) const;
 
  private:
-  std::shared_ptr<const Form> form_;
+  std::shared_ptr<const Impl> impl_;
   std::vector<Tensor> learned_, constants_;
 };
 
 /// Returns `live` (undefined: all pairs) without the pairs whose score (…, Tq, Tk) is −∞, or nullopt if there are
 /// none.
-std::optional<Mask> without_hidden(const Mask& live, const Tensor& scores);
+std::optional<Mask> mask_out_neg_inf(const Mask& live, const Tensor& scores);
 
 namespace detail {
 

@@ -41,8 +41,8 @@ class Checker {
     }
     for (CheckTarget& target : probe_.targets()) check(target);
     reject_zero_gradients();
-    for (GradcheckPlace& place : result_.failures)
-      if (place.look_at.empty()) place.look_at = what_to_look_at(place.argument, probe_.targets());
+    for (GradcheckEntry& entry : result_.failures)
+      if (entry.look_at.empty()) entry.look_at = what_to_look_at(entry.argument, probe_.targets());
     return result_;
   }
 
@@ -201,7 +201,7 @@ class Checker {
     for (const CheckTarget& target : probe_.targets()) {
       if (target.base.empty() || probe_.result_is_empty() || options_.expect_zero || !is_zero(target))
         continue;
-      const auto same = [&](const GradcheckPlace& place) { return place.argument == target.label; };
+      const auto same = [&](const GradcheckEntry& entry) { return entry.argument == target.label; };
       if (std::any_of(result_.failures.begin(), result_.failures.end(), same)) continue;
       if (zero_allowed_for_some_ && any) continue;
       add_failure(
@@ -221,22 +221,22 @@ class Checker {
     return !(largest > limit);
   }
 
-  static GradcheckPlace place_of(const CheckTarget& target, Size index, double analytic, double numeric,
+  static GradcheckEntry entry_of(const CheckTarget& target, Size index, double analytic, double numeric,
                                  double epsilon) {
-    GradcheckPlace place{target.label, target.value.shape(), {}, analytic, numeric, epsilon, {}};
+    GradcheckEntry entry{target.label, target.value.shape(), {}, analytic, numeric, epsilon, {}};
     if (index >= 0) {
       const Dims at = index_of(index, target.value.shape());
-      place.index.assign(at.begin(), at.end());
+      entry.index.assign(at.begin(), at.end());
     }
-    return place;
+    return entry;
   }
   void add_failure(const CheckTarget& target, Size index, double analytic, double numeric, double epsilon,
                    std::string text) {
-    result_.failures.push_back(place_of(target, index, analytic, numeric, epsilon));
+    result_.failures.push_back(entry_of(target, index, analytic, numeric, epsilon));
     result_.failures.back().look_at = std::move(text);
   }
   void add_kink(const CheckTarget& target, Size index, double analytic, const Slopes& slopes) {
-    result_.kinks.push_back(place_of(target, index, analytic, slopes.central, slopes.step));
+    result_.kinks.push_back(entry_of(target, index, analytic, slopes.central, slopes.step));
     result_.kinks.back().look_at =
         fmt::format("slope {:.6g} from the left, {:.6g} from the right", slopes.left, slopes.right);
   }

@@ -38,7 +38,7 @@ struct GradcheckOptions {
 };
 
 /// An element or a direction in the report: a failure, or a kink (a point at which f has no derivative).
-struct GradcheckPlace {
+struct GradcheckEntry {
   std::string argument;              // "argument 1", or a leaf's name
   Dims shape;                        // shape of the argument
   std::vector<Size> index;           // index of the element; empty for a direction or the whole argument
@@ -51,11 +51,11 @@ struct GradcheckPlace {
 struct GradcheckResult {
   std::string name;  // the name from the options, or the ops that ran
   /// Wrong gradients. An argument that is checked element by element is listed once, at its worst element.
-  std::vector<GradcheckPlace> failures;
+  std::vector<GradcheckEntry> failures;
   /// Elements at which f has no derivative: the slopes on the left and on the right differ, and the analytic gradient
   /// is between them. Kinks are not failures. But the check fails if all elements of an argument are kinks, or if it
   /// finds 20 kinks along the random directions of a larger argument.
-  std::vector<GradcheckPlace> kinks;
+  std::vector<GradcheckEntry> kinks;
   /// Number of elements and directions compared.
   std::size_t compared = 0;
 

@@ -107,22 +107,22 @@ std::string what_to_look_at(const std::string& label, std::span<const CheckTarge
 }  // namespace detail
 
 std::string GradcheckResult::report() const {
-  const auto place_text = [](const GradcheckPlace& place) {
-    const std::string where = place.index.empty() && place.shape.rank() > 0
+  const auto entry_text = [](const GradcheckEntry& entry) {
+    const std::string where = entry.index.empty() && entry.shape.rank() > 0
                                   ? ""
-                                  : fmt::format(" at [{}]", fmt::join(place.index, ", "));
+                                  : fmt::format(" at [{}]", fmt::join(entry.index, ", "));
     return fmt::format("  {} {}{}: the rule gives {:.10g}, differences give {:.10g} (ε = {:.2g})\n",
-                       place.argument, to_string(place.shape), where, place.analytic, place.numeric,
-                       place.epsilon);
+                       entry.argument, to_string(entry.shape), where, entry.analytic, entry.numeric,
+                       entry.epsilon);
   };
   std::string text =
       fmt::format("gradcheck of {}: {} ({} comparisons)\n", name, ok() ? "ok" : "FAILED", compared);
-  for (const GradcheckPlace& place : failures)
-    text += place_text(place) + fmt::format("    look at {}\n", place.look_at);
+  for (const GradcheckEntry& entry : failures)
+    text += entry_text(entry) + fmt::format("    look at {}\n", entry.look_at);
   if (!kinks.empty())
     text += fmt::format("  {} kinks, where f has no derivative (not counted as failures):\n", kinks.size());
   for (std::size_t i = 0; i < std::min<std::size_t>(kinks.size(), 5); ++i)
-    text += place_text(kinks[i]) + fmt::format("    {}\n", kinks[i].look_at);
+    text += entry_text(kinks[i]) + fmt::format("    {}\n", kinks[i].look_at);
   return text;
 }
 

@@ -14,21 +14,21 @@
 
 namespace tapestry {
 
-// y = z ⊙ gain + bias with z = (x − mean) / s, s = √(var + ε)
-// ∂x = (dz − mean dz − z ⊙ mean (dz ⊙ z)) / s with dz = dy ⊙ gain        ∂gain = Σ dy ⊙ z        ∂bias = Σ dy
-Tensor layer_norm(const Tensor& x, const Tensor& given_gain, const Tensor& given_bias, double epsilon,
+// y = z ⊙ weight + bias with z = (x − mean) / s, s = √(var + ε)
+// ∂x = (dz − mean dz − z ⊙ mean (dz ⊙ z)) / s with dz = dy ⊙ weight        ∂weight = Σ dy ⊙ z        ∂bias = Σ dy
+Tensor layer_norm(const Tensor& x, const Tensor& given_weight, const Tensor& given_bias, double epsilon,
                   CallSite at) {
   const Dims features{x.shape()[axis_of(x, -1)]};
-  const Tensor gain = given_gain.defined() ? given_gain : ones(features, x.dtype());
+  const Tensor weight = given_weight.defined() ? given_weight : ones(features, x.dtype());
   const Tensor bias = given_bias.defined() ? given_bias : zeros(features, x.dtype());
-  check_same_dtype(x, gain, "layer_norm", at);
+  check_same_dtype(x, weight, "layer_norm", at);
   check_same_dtype(x, bias, "layer_norm", at);
-  if (gain.shape() != features || bias.shape() != features)
+  if (weight.shape() != features || bias.shape() != features)
     fail(
-        "[layer_norm] gain {} and bias {} do not fit x {}; x must be (…, n), gain and bias (n) "
+        "[layer_norm] weight {} and bias {} do not fit x {}; x must be (…, n), weight and bias (n) "
         "({}:{})",
-        describe(gain), describe(bias), describe(x), at.file, at.line);
-  const Tensor input = contiguous(x.detach()), scale = contiguous(gain.detach()),
+        describe(weight), describe(bias), describe(x), at.file, at.line);
+  const Tensor input = contiguous(x.detach()), scale = contiguous(weight.detach()),
                shift = contiguous(bias.detach());
   Dims outer = x.shape();
   outer.erase(x.rank() - 1);
@@ -42,24 +42,24 @@ Tensor layer_norm(const Tensor& x, const Tensor& given_gain, const Tensor& given
   });
   return op<"layer_norm">(
       at, std::move(y),
-      wrt_all(std::array{&x, &gain, &bias},
+      wrt_all(std::array{&x, &weight, &bias},
               [input, scale, mean_of, inverse](const Tensor& dy) {
                 const Tensor from = contiguous(dy);
                 Tensor dx = Tensor::uninitialised(input.shape(), input.dtype());
-                Tensor dgain = Tensor::uninitialised(scale.shape(), input.dtype());
+                Tensor dweight = Tensor::uninitialised(scale.shape(), input.dtype());
                 Tensor dbias = Tensor::uninitialised(scale.shape(), input.dtype());
                 dispatch(dy.dtype(), [&](auto zero) {
                   using T = decltype(zero);
-                  simd::layer_norm_backward<T>(simd::rows_of(dx.mutable_view<T>()), dgain.mutable_data<T>(),
+                  simd::layer_norm_backward<T>(simd::rows_of(dx.mutable_view<T>()), dweight.mutable_data<T>(),
                                                dbias.mutable_data<T>(), simd::rows_of(from.view<T>()),
                                                simd::rows_of(input.view<T>()), mean_of.data<T>(),
                                                inverse.data<T>(), scale.data<T>());
                 });
-                return std::array{dx, dgain, dbias};
+                return std::array{dx, dweight, dbias};
               }),
-      decomposition([x, gain, bias, epsilon] {
+      decomposition([x, weight, bias, epsilon] {
         const Tensor centred = x - mean(x, {-1}, Keep::yes);
-        return centred / sqrt(mean(centred * centred, {-1}, Keep::yes) + epsilon) * gain + bias;
+        return centred / sqrt(mean(centred * centred, {-1}, Keep::yes) + epsilon) * weight + bias;
       }));
 }
 

@@ -5,10 +5,10 @@
 
 namespace tapestry {
 
-/// Returns (x − mean) / √(var + ε) ⊙ gain + bias, where the mean and the population variance are over the last axis
-/// (Ba, Kiros & Hinton 2016): x (…, n), gain and bias (n). The default gain is 1, the default bias 0. Throws Error
+/// Returns (x − mean) / √(var + ε) ⊙ weight + bias, where the mean and the population variance are over the last axis
+/// (Ba, Kiros & Hinton 2016): x (…, n), weight and bias (n). The default weight is 1, the default bias 0. Throws Error
 /// for other shapes.
-Tensor layer_norm(const Tensor& x, const Tensor& gain = {}, const Tensor& bias = {}, double epsilon = 1e-5,
+Tensor layer_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {}, double epsilon = 1e-5,
                   CallSite at = {});
 
 }  // namespace tapestry

@@ -26,7 +26,7 @@ struct Fmod { static constexpr Size kCost = 32; template <class B> B operator()(
 /// trunc(a / b).
 struct TruncDiv {
   static constexpr Size kCost = 32;
-  template <class B> B operator()(B a, B b) const { return whole_quotient(a, b); }
+  template <class B> B operator()(B a, B b) const { return trunc_div(a, b); }
 };
 
 // ---- one operand ----

@@ -233,7 +233,7 @@ inline Lanes<T> fmod(Lanes<T> a, internal::Same<T> b) {
 }
 /// trunc(a / b), consistent with fmod(a, b).
 template <class T>
-inline Lanes<T> whole_quotient(Lanes<T> a, internal::Same<T> b) {
+inline Lanes<T> trunc_div(Lanes<T> a, internal::Same<T> b) {
   return floor((a - fmod(a, b)) / b + T(0.5));  // an integer, up to the rounding of the division
 }
 template <class T>

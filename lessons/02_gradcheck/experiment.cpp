@@ -72,8 +72,8 @@ void check_bug_is_named(kit::Report& report, const std::string& what, const std:
                         const GradcheckResult& right, const GradcheckResult& broken) {
   fmt::print("\n{}", broken.report());
   bool named = false;
-  for (const GradcheckPlace& place : broken.failures)
-    named |= place.look_at.find(expected) != std::string::npos;
+  for (const GradcheckEntry& entry : broken.failures)
+    named |= entry.look_at.find(expected) != std::string::npos;
   report.check(fmt::format("{}: the right op passes gradcheck at 1e-7", what), right.ok());
   report.check(fmt::format("{}: gradcheck finds the bug and names it \"{}\"", what, expected),
                !broken.ok() && named);

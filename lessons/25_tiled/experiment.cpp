@@ -119,7 +119,7 @@ void count_tiles(Size words, const kit::Options& options, kit::Report& report) {
   attend(x.q, x.k, x.v, {.mask = mask, .score = profiled(some)});
   fmt::print("  causal, {} words: the kernel computed {} of {} tiles\n", words, some.tiles(), all.tiles());
   report.check("the number of computed tiles equals the mask's",
-               some.tiles() == std::llround(mask.share() * static_cast<double>(all.tiles())));
+               some.tiles() == std::llround(mask.density() * static_cast<double>(all.tiles())));
   save_visits(options);
 }
 

@@ -184,9 +184,9 @@ void one_kernel(const kit::Options& options, kit::Report& report) {
                  {"all tiles, because masking comes after the scores", "exactly half of the tiles",
                   "a little more than half of the tiles"});
   check_attend(options.seed, report);
-  const double causal = 100 * BlockMask::causal(4096, 4096).share();
+  const double causal = 100 * BlockMask::causal(4096, 4096).density();
   report.check_quoted("tiles computed under a causal mask at 4096", causal, 51.2, 0.01, "%");
-  const double window = 100 * BlockMask::window(4096, 4096, 255, 0).share();
+  const double window = 100 * BlockMask::window(4096, 4096, 255, 0).density();
   report.check_quoted("tiles computed with a window of 256", window, 9, 0.01, "%");
   count_tiles(300, options, report);
   report.answer(

@@ -53,7 +53,7 @@ struct ProfiledTiles : simd::TileScore<T> {
 };
 
 /// A score_mod that leaves all scores unchanged and samples the memory at each tile.
-struct ProfiledScore : ScoreMod::Form {
+struct ProfiledScore : ScoreMod::Impl {
   explicit ProfiledScore(MemoryProfiler& profiler_in) : profiler(profiler_in) {}
   std::unique_ptr<simd::TileScore<float>> on_tiles(float, const std::vector<Tensor>&) const override {
     return std::make_unique<ProfiledTiles<float>>(profiler);

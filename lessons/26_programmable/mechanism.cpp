@@ -33,12 +33,12 @@ Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor&
   const auto score = [&] {
     const Tensor scores =
         options.pairs.defined()
-            ? options.pairs.form().by_ops(query, key, options.pairs.learned().data(), live)
+            ? options.pairs.impl().by_ops(query, key, options.pairs.learned().data(), live)
             : matmul(query, transpose(key)) / std::sqrt(static_cast<double>(query.size(-1)));
     return options.score.defined() ? options.score.by_ops(scores, live) : scores;
   };
   Tensor scores = score();
-  if (const auto rest = without_hidden(live, scores)) live = *rest, scores = score();
+  if (const auto rest = mask_out_neg_inf(live, scores)) live = *rest, scores = score();
   return matmul((*mechanism.normalise)(scores, live), value);
 }
 

@@ -50,9 +50,9 @@ bool ignores_masked_keys(const Mechanism& mechanism, Report& report, std::uint64
   bool ok = true;
   if (tiles.defined()) {
     const Mask mask = tiles.mask();
-    if (const auto blind = tiles.blind_query())
-      report.note(
-          fmt::format("query {} has no visible key, so its context is 0; is this intended?", blind->i));
+    if (const auto masked_query = tiles.fully_masked_query())
+      report.note(fmt::format("query {} has no visible key, so its context is 0; is this intended?",
+                              masked_query->i));
     const Learned all = random_inputs(mechanism, kWords, seed, DType::f64);
     // A weight of 0, which the normaliser is held to, does not prove that the score was left out of the sum by which
     // the others are divided.

@@ -22,9 +22,9 @@ namespace {
 constexpr Size kModelWidth = 64;
 
 struct Inputs {
-  Tensor q, k, v, log_keep;  // (T, d) each; (T)
+  Tensor q, k, v, log_decay;  // (T, d) each; (T)
   std::vector<Tensor> leaves(bool gate) const {
-    return gate ? std::vector{q, k, v, log_keep} : std::vector{q, k, v};
+    return gate ? std::vector{q, k, v, log_decay} : std::vector{q, k, v};
   }
 };
 using AttentionFunction = std::function<Tensor(const Inputs& x)>;
@@ -78,7 +78,7 @@ double crossing_of(const kit::Series& a, const kit::Series& b) {
 Costs measure_costs(const kit::Options& options) {
   const auto linear_attention = [](bool gate, WriteRule rule) -> AttentionFunction {
     return [gate, rule](const Inputs& x) {
-      return linear_attend(x.q, x.k, x.v, {.rule = rule, .log_keep = gate ? x.log_keep : Tensor()}).read;
+      return linear_attend(x.q, x.k, x.v, {.rule = rule, .log_decay = gate ? x.log_decay : Tensor()}).output;
     };
   };
   const auto exact = [](const Inputs& x) {

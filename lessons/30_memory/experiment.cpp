@@ -50,12 +50,12 @@ double accuracy(const MemoryModel& model, Draw draw, Size pairs, const kit::Opti
 double difference_by_word(const MemoryModel& model, const kit::Options& options) {
   const Texts texts = draw_updates(kit::Random(options.seed, 2'000'000), 5, kMost);
   const Tensor x = model.names(texts.names) + model.symbols(texts.symbols);
-  const Tensor whole = model.memory(x).read;
+  const Tensor whole = model.memory(x).output;
   Tensor state;
   std::vector<Tensor> reads;
   for (Size t = 0; t < x.size(1); ++t) {
-    const Remembered now = model.memory(slice(x, 1, t, t + 1), state);
-    reads.push_back(now.read), state = now.state;
+    const LinearAttendResult now = model.memory(slice(x, 1, t, t + 1), state);
+    reads.push_back(now.output), state = now.state;
   }
   return kit::largest(concat(reads, 1) - whole) / kit::largest(whole);
 }
@@ -72,7 +72,7 @@ QKV random_qkv(Size count, std::uint64_t seed, DType dtype) {
 void check_form(const char* name, const Form& form, std::uint64_t seed, kit::Report& report) {
   const QKV x = random_qkv(500, seed, DType::f32);
   const auto by_form = [&] { return form(x); };
-  const auto by_word = [&] { return linear_attend_by_word(x.q, x.k, x.v).read; };
+  const auto by_word = [&] { return linear_attend_by_token(x.q, x.k, x.v).output; };
   const Tensor expected = by_word();
   double difference = kit::largest(by_form() - expected) / kit::largest(expected);
   const auto of_form = kit::gradients(by_form, x.leaves(), seed),
@@ -91,9 +91,8 @@ void check_delta(ByWord by_word, std::uint64_t seed, kit::Report& report) {
   const Tensor alpha = variable(random_uniform({kWords}, seed, 0.5, 1, DType::f64)),
                beta = variable(random_uniform({kWords}, seed + 1, 0.2, 1, DType::f64));
   const auto by_nn = [&] {
-    return linear_attend(x.q, x.k, x.v, {.rule = WriteRule::delta, .log_keep = log(alpha), .strength = beta},
-                         3)
-        .read;
+    return linear_attend(x.q, x.k, x.v, {.rule = WriteRule::delta, .log_decay = log(alpha), .beta = beta}, 3)
+        .output;
   };
   kit::check_by_hand(
       report, "delta rule with gates", [&] { return by_word(x, WriteRule::delta, alpha, beta); }, by_nn,
@@ -107,7 +106,7 @@ void check_layer(Tensor (*by_hand)(const Tensor& x, const LinearAttention& layer
   const Tensor x = variable(random_normal({7, 4}, seed, DType::f64), "x");
   std::vector<Tensor> leaves = layer.parameters();
   leaves.push_back(x);
-  const auto by_nn = [&] { return squeeze(layer(unsqueeze(x, 0)).read, 0); };
+  const auto by_nn = [&] { return squeeze(layer(unsqueeze(x, 0)).output, 0); };
   kit::check_by_hand(
       report, "linear attention", [&] { return by_hand(x, layer); }, by_nn, leaves, seed);
 }

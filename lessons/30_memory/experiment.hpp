@@ -18,8 +18,8 @@ QKV random_qkv(Size count, std::uint64_t seed, DType dtype = DType::f64);
 
 /// Computes linear attention in one of its forms and returns the reads (T, e).
 using Form = std::function<Tensor(const QKV&)>;
-/// Checks a form against linear_attend_by_word() on 500 words in f32. The reads and the gradients may differ by at most
-/// 1e-5 of their largest value.
+/// Checks a form against linear_attend_by_token() on 500 words in f32. The reads and the gradients may differ by at
+/// most 1e-5 of their largest value.
 void check_form(const char* name, const Form& form, std::uint64_t seed, kit::Report& report);
 
 /// Linear attention as a loop over words, with gates α and write strengths β, each (T).

@@ -107,7 +107,7 @@ void check_multiplicative_interactions(std::uint64_t seed, kit::Report& report) 
   report.check("second order with shared weights equals multiplicative units, to 1e-12", difference < 1e-12);
 
   const Tensor q = normal({6, 4}), k = normal({6, 4}), v = normal({6, 3});
-  const Tensor last = select(linear_attend(q, k, v).read, 0, 5);
+  const Tensor last = select(linear_attend(q, k, v).output, 0, 5);
   report.check("linear attention equals a layer with weights from the words, to 1e-12",
                kit::largest(last - linear_attention_as_layer(k, v, select(q, 0, 5))) < 1e-12);
 }

@@ -87,7 +87,7 @@ MemoryModel::MemoryModel(const LinearAttentionOptions& options)
       answer{{*this, "answer"}, kHidden, kSymbols + 1} {}
 
 Tensor MemoryModel::operator()(const Texts& texts) const {
-  const Tensor read = memory(names(texts.names) + symbols(texts.symbols)).read;  // (B, T, width)
+  const Tensor read = memory(names(texts.names) + symbols(texts.symbols)).output;  // (B, T, width)
   const Size words = read.size(1);
   return answer(relu(hidden(slice(read, 1, words - texts.questions, words))));
 }

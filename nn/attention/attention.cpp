@@ -198,7 +198,7 @@ Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const Prepare
   };
   ScoreState after = state;
   ScoredPairs pairs = score(memory.mask.mask(memory.keys.size(-2)), memory.live_queries, after);
-  if (const std::optional<Mask> rest = without_hidden(pairs.mask, pairs.scores)) {
+  if (const std::optional<Mask> rest = mask_out_neg_inf(pairs.mask, pairs.scores)) {
     // A score of −∞ masks its pair. A query without any other pair must get no gradient, even if its values are NaN. So
     // the query is masked, too, and all pairs are scored again.
     after = state;

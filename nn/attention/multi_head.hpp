@@ -28,7 +28,7 @@ struct MultiHeadOptions {
   ScoreFactory score = scaled_dot();  // compares queries and keys within a head
   /// Fails to compile if it is set: the option is attend.normalise.
   [[no_unique_address]] detail::NormaliseOfAttend normalise = {};
-  /// Applies an RMSNorm with a learned gain (d_k) to each query and key of a head, before rotary positions (QK-norm;
+  /// Applies an RMSNorm with a learned weight (d_k) to each query and key of a head, before rotary positions (QK-norm;
   /// Henry et al. 2020, Dehghani et al. 2023), with ε.
   bool qk_norm = false;
   double qk_norm_epsilon = 1e-6;  // ε of qk_norm

@@ -59,7 +59,7 @@ AttentionCheckResult check_attention(const BlockOptions& options, const BlockKin
   if (check_options.takes_masks) {
     if (rows && part("mask", [&] { return block.mask(); }) && cached)
       part("mask, cached", [&] { return block.cached_mask(); });
-    part("blind query", [&] { return block.blind_query(); });
+    part("fully masked query", [&] { return block.fully_masked_query(); });
   }
   if (constructed) {
     part("f32", [&] { return block.f32(); });

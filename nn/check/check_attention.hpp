@@ -27,10 +27,10 @@ struct AttentionCheckOptions {
   /// Seed of the inputs and parameters.
   std::uint64_t seed = 1;
   /// Returns the mask for the last `queries` of `keys` tokens, always the same for the same arguments. If it is empty,
-  /// there is no mask. The part "blind query" uses another mask.
+  /// there is no mask. The part "fully masked query" uses another mask.
   std::function<Mask(Size queries, Size keys)> mask = {};
-  /// If false, the parts "mask", "mask, cached" and "blind query" are skipped. Set it to false for an attention that
-  /// takes no mask, such as one with a state of constant size.
+  /// If false, the parts "mask", "mask, cached" and "fully masked query" are skipped. Set it to false for an attention
+  /// that takes no mask, such as one with a state of constant size.
   bool takes_masks = true;
 };
 
@@ -69,7 +69,7 @@ struct AttentionCheckResult {
 ///     cache, moved *       same, after the cache was copied, its rows were exchanged, or go_back() was called
 ///     mask                 a masked token does not affect other tokens; each row of the batch can have its own mask
 ///     mask, cached *       a mask gives the same results with a cache; an error here is only a remark, no failure
-///     blind query          a query that may see no key has finite results, and all gradients are finite
+///     fully masked query   a query that may see no key has finite results, and all gradients are finite
 ///     f32                  the results in f32 agree with those in f64, to 1e-4
 ///     copies               clone() and load_state() reproduce the results, bit for bit; every variable is a parameter
 /// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: all parts rely

@@ -54,7 +54,7 @@ class CheckedBlock {
   std::string sink() const;
   std::string mask() const;
   std::string cached_mask();
-  std::string blind_query() const;
+  std::string fully_masked_query() const;
 
   /// Returns true if the user's normaliser gets the score of a learned sink.
   bool normalises_a_sink() const { return options_.learned_sink && !options_.normalise.is_softmax(); }

@@ -100,16 +100,16 @@ std::string CheckedBlock::masks_of_rows(Size rows) const {
   return {};
 }
 
-std::string CheckedBlock::blind_query() const {
-  const Size length = check_.lengths.front(), blind = length / 2;
+std::string CheckedBlock::fully_masked_query() const {
+  const Size length = check_.lengths.front(), masked_query = length / 2;
   const Tensor x = variable(input(length));
   Tape tape;
-  const Tensor y = (*block_)(x, Mask::from(length, length, [=](Size i, Size) { return i != blind; }));
+  const Tensor y = (*block_)(x, Mask::from(length, length, [=](Size i, Size) { return i != masked_query; }));
   if (!std::isfinite(largest(y)))
     return fmt::format(
         "token {} may see no key, and the results have a value that is not finite. Its weights should all be 0: divide "
         "by a sum only where it is not 0, as masked_softmax() does",
-        blind);
+        masked_query);
   tape.backward(y, random_normal(y.shape(), check_.seed, DType::f64));
   std::vector<Tensor> leaves = block_->parameters();
   leaves.push_back(x);
@@ -120,7 +120,7 @@ std::string CheckedBlock::blind_query() const {
       return fmt::format(
           "token {} may see no key, and the gradient of {} has a value that is not finite. Replace the values before a "
           "division, logarithm or root, not after it",
-          blind, leaf.name().empty() ? "the input" : leaf.name());
+          masked_query, leaf.name().empty() ? "the input" : leaf.name());
   }
   return {};
 }

@@ -32,8 +32,8 @@ void softmax_4096x512(benchmark::State& s) {
   forward_backward(s, {x}, [&] { return softmax(x, -1); });
 }
 void layer_norm_4096x256(benchmark::State& s) {
-  const Tensor x = leaf({4096, 256}), gain = leaf({256}, 2), bias = leaf({256}, 3);
-  forward_backward(s, {x, gain, bias}, [&] { return layer_norm(x, gain, bias); });
+  const Tensor x = leaf({4096, 256}), weight = leaf({256}, 2), bias = leaf({256}, 3);
+  forward_backward(s, {x, weight, bias}, [&] { return layer_norm(x, weight, bias); });
 }
 void cross_entropy_of(benchmark::State& s, Size classes) {
   const Tensor x = leaf({4096, classes});

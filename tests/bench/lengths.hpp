@@ -22,7 +22,7 @@ struct LengthCase {
     key = variable((keys / sqrt(sum(keys * keys, {-1}, Keep::yes))).detach());
     leaves = {query, key, value};
     if (way == "gates") leaves.push_back(gates = variable(random_uniform({1, 2, words}, 4, -0.1, 0)));
-    if (way == "delta") leaves.push_back(strength = variable(random_uniform({1, 2, words}, 5, 0.2, 1)));
+    if (way == "delta") leaves.push_back(beta = variable(random_uniform({1, 2, words}, 5, 0.2, 1)));
   }
 
   Tensor operator()() const {
@@ -30,11 +30,11 @@ struct LengthCase {
     if (way == "attend") return attend(query, key, value, {.mask = BlockMask::causal(words, words)});
     if (way != "sum" && way != "gates" && way != "delta") throw std::invalid_argument("no way " + way);
     const WriteRule rule = way == "delta" ? WriteRule::delta : WriteRule::sum;
-    return linear_attend(query, key, value, {.rule = rule, .log_keep = gates, .strength = strength}).read;
+    return linear_attend(query, key, value, {.rule = rule, .log_decay = gates, .beta = beta}).output;
   }
 
   std::string way;
-  Tensor query, key, value, gates, strength;
+  Tensor query, key, value, gates, beta;
   std::vector<Tensor> leaves;
 };
 

@@ -8,10 +8,10 @@
 using namespace tapestry;
 using testing::GoldenCase;
 
-TEST_CASE("linear attention equals PyTorch's recurrence, in chunks of any size and word by word",
+TEST_CASE("linear attention equals PyTorch's recurrence, in chunks of any size and token by token",
           "[linear]") {
   const std::string name = GENERATE("sum", "gates", "delta", "all", "gates_long", "delta_long");
-  const Size chunk = GENERATE(0, 1, 4, 64, 1000);  // 0: word by word
+  const Size chunk = GENERATE(0, 1, 4, 64, 1000);  // 0: token by token
   INFO(name << ", chunk " << chunk);
   const GoldenCase golden("linear_attend", name);
   const bool delta = golden.at("delta").item() != 0;
@@ -23,13 +23,13 @@ TEST_CASE("linear attention equals PyTorch's recurrence, in chunks of any size a
     return leaves.back();
   };
   const Tensor q = input("q"), k = input("k"), v = input("v");
-  options.log_keep = input("log_keep"), options.strength = input("strength"), options.state = input("state");
+  options.log_decay = input("log_keep"), options.beta = input("strength"), options.state = input("state");
   Tape tape;
-  const Remembered found =
-      chunk == 0 ? linear_attend_by_word(q, k, v, options) : linear_attend(q, k, v, options, chunk);
-  golden.check("read", found.read);
+  const LinearAttendResult found =
+      chunk == 0 ? linear_attend_by_token(q, k, v, options) : linear_attend(q, k, v, options, chunk);
+  golden.check("read", found.output);
   golden.check("last", found.state);
-  tape.backward(golden.weigh(found.read, "cotangent.read") + golden.weigh(found.state, "cotangent.last"));
+  tape.backward(golden.weigh(found.output, "cotangent.read") + golden.weigh(found.state, "cotangent.last"));
   golden.check_gradients(leaves);
 }
 
@@ -46,7 +46,7 @@ TEST_CASE("a layer of linear attention equals PyTorch's", "[linear]") {
                          .gate = is("gate") ? Gate::yes : Gate::no});
   golden.load_into(layer);
   Tape tape;
-  const Tensor y = layer(x).read;
+  const Tensor y = layer(x).output;
   golden.check("output", y);
   tape.backward(golden.weigh(y));
   golden.check_gradients({x});

@@ -94,7 +94,7 @@ struct Dual {
   friend Dual cos(Dual a) { return {cos(a.value), -a.slope * sin(a.value)}; }
   friend Dual floor(Dual a) { return {floor(a.value), Value(T(0))}; }
   friend Dual fmod(Dual a, Dual b) {
-    return {fmod(a.value, b.value), fma(-whole_quotient(a.value, b.value), b.slope, a.slope)};
+    return {fmod(a.value, b.value), fma(-trunc_div(a.value, b.value), b.slope, a.slope)};
   }
   friend Dual operator%(Dual a, Dual b) { return fmod(a, b); }
   friend Dual pow(Dual a, Dual b) {

@@ -20,15 +20,15 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
-/// Inputs and state. All arrays are dense, with one row per token. If log_keep is null, α = 1; if strength is, β = 1.
+/// Inputs and state. All arrays are dense, with one row per token. If log_decay is null, α = 1; if beta is, β = 1.
 template <class T>
 struct LinearAttention {
   Size batch = 0, tokens = 0, d = 0, e = 0;
   Size chunk = 1;  // in tokens, 1 or more
   bool delta = false;
-  const T *q = nullptr, *k = nullptr;                // (batch, tokens, d)
-  const T* v = nullptr;                              // (batch, tokens, e)
-  const T *log_keep = nullptr, *strength = nullptr;  // (batch, tokens): ln α, β
+  const T *q = nullptr, *k = nullptr;             // (batch, tokens, d)
+  const T* v = nullptr;                           // (batch, tokens, e)
+  const T *log_decay = nullptr, *beta = nullptr;  // (batch, tokens): ln α, β
   // (batch, chunks() + 1, d, e): S before each chunk, and after the last; the first is an input.
   T* states = nullptr;
   T* written = nullptr;  // U (batch, tokens, e); only for the delta rule
@@ -46,11 +46,11 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y);
 /// Gradients of linear attention; all arrays are dense.
 template <class T>
 struct LinearAttentionGradient {
-  const T* dy = nullptr;                         // (batch, tokens + d, e)
-  T *dq = nullptr, *dk = nullptr;                // (batch, tokens, d)
-  T* dv = nullptr;                               // (batch, tokens, e)
-  T *dlog_keep = nullptr, *dstrength = nullptr;  // (batch, tokens); null if the input is
-  T* dstate = nullptr;                           // (batch, d, e): gradient of the first state
+  const T* dy = nullptr;                      // (batch, tokens + d, e)
+  T *dq = nullptr, *dk = nullptr;             // (batch, tokens, d)
+  T* dv = nullptr;                            // (batch, tokens, e)
+  T *dlog_decay = nullptr, *dbeta = nullptr;  // (batch, tokens); null if the input is
+  T* dstate = nullptr;                        // (batch, d, e): gradient of the first state
 };
 /// Computes the gradients. `states` and `written` must be those that forward has filled, with the same chunk size.
 template <class T>

@@ -121,7 +121,7 @@ class Backward {
     std::copy_n(out_.dy + (row * (a_.tokens + d) + a_.tokens) * e, d * e, dstate(row, chunks_));
     for (Size n = chunks_; n-- > 0;) {
       T *after = dstate(row, n + 1), *before = dstate(row, n);
-      if (a_.delta || a_.log_keep) chunk.at(row, n);
+      if (a_.delta || a_.log_decay) chunk.at(row, n);
       add_scaled_row(before, after, chunk.all, d * e);
       if (!a_.delta) continue;
       const Size tokens = chunk.tokens;
@@ -130,7 +130,7 @@ class Backward {
       chunk.overlaps(below.data());
       solve_transposed(r, below.data(), tokens, e);
       for (Size i = 0; i < tokens; ++i)
-        scaled_row(strong.data() + i * e, r + i * e, -factor(chunk.strength(), i), e);
+        scaled_row(strong.data() + i * e, r + i * e, -factor(chunk.beta(), i), e);
       product(before, d, e, tokens, chunk.scaled(chunk.k().data, chunk.kept(), d).transposed(),
               {strong.data(), e}, true);
     }
@@ -150,7 +150,7 @@ class Backward {
             Matrix<T>{state, e}.transposed(), true);
     product(dk, tokens, d, e, chunk.scaled(u.data, chunk.rest(), e), Matrix<T>{after, e}.transposed());
     std::optional<GateSums<T>> gates;
-    if (a_.log_keep) {
+    if (a_.log_decay) {
       gates.emplace(chunk, d);
       gates->add_pairs(buffers.pairs, chunk.q(), nullptr);
       gates->add_until_end(chunk.k().data, dk);
@@ -162,7 +162,7 @@ class Backward {
     product(dk, tokens, d, tokens, m.transposed(), chunk.q(), true);
     const T* d_keys = a_.delta ? delta_rows(chunk, state, u, dk, dv, buffers, gates) : nullptr;
     if (!a_.delta) sum_rows(chunk, row, n, after, dv, buffers);
-    if (gates) gates->write(chunk.of(out_.dlog_keep, 1));
+    if (gates) gates->write(chunk.of(out_.dlog_decay, 1));
     for (Size i = 0; d_keys && i < tokens; ++i) add_scaled_row(dk + i * d, d_keys + i * d, T(1), d);
   }
 
@@ -171,10 +171,10 @@ class Backward {
     chunk.pairs(buffers.pairs);
     product(dv, tokens, e, tokens, Matrix<T>{buffers.pairs, tokens}.transposed(), dy(row, n));
     product(dv, tokens, e, a_.d, chunk.scaled(chunk.k().data, chunk.rest(), a_.d), {after, e}, true);
-    if (!a_.strength) return;
+    if (!a_.beta) return;
     for (Size i = 0; i < tokens; ++i) {
-      chunk.of(out_.dstrength, 1)[i] = dot_row(chunk.v() + i * e, dv + i * e, e);
-      scaled_row(dv + i * e, dv + i * e, chunk.strength()[i], e);
+      chunk.of(out_.dbeta, 1)[i] = dot_row(chunk.v() + i * e, dv + i * e, e);
+      scaled_row(dv + i * e, dv + i * e, chunk.beta()[i], e);
     }
   }
 
@@ -182,7 +182,7 @@ class Backward {
   const T* delta_rows(const LinearChunk<T>& chunk, const T* state, Matrix<T> u, T* dk, T* dv, Buffers buffers,
                       std::optional<GateSums<T>>& gates) {
     const Size d = a_.d, e = a_.e, tokens = chunk.tokens;
-    const T *r = chunk.of(du_.data(), e), *beta = chunk.strength(), *keys = chunk.k().data;
+    const T *r = chunk.of(du_.data(), e), *beta = chunk.beta(), *keys = chunk.k().data;
     for (Size i = 0; i < tokens; ++i)
       scaled_row(buffers.more + i * e, r + i * e, -factor(chunk.kept(), i), e);
     product(buffers.dx, tokens, d, e, {buffers.more, e}, Matrix<T>{state, e}.transposed());
@@ -195,8 +195,8 @@ class Backward {
     product(dk, tokens, d, tokens, Matrix<T>{buffers.pairs, tokens}.transposed(), chunk.scaled(keys, beta, d),
             true);
     for (Size i = 0; i < tokens; ++i) {
-      if (a_.strength)
-        chunk.of(out_.dstrength, 1)[i] =
+      if (a_.beta)
+        chunk.of(out_.dbeta, 1)[i] =
             dot_row(r + i * e, chunk.v() + i * e, e) + dot_row(keys + i * d, buffers.dx + i * d, d);
       scaled_row(dv + i * e, r + i * e, factor(beta, i), e);
       scaled_row(buffers.dx + i * d, buffers.dx + i * d, factor(beta, i), d);

@@ -90,16 +90,16 @@ template <class T>
 class LinearChunk {
  public:
   explicit LinearChunk(const LinearAttention<T>& a)
-      : a_(a), gates_(a.log_keep ? 4 * a.chunk : 0), scaled_(a.chunk * std::max(a.d, a.e)) {}
+      : a_(a), gates_(a.log_decay ? 4 * a.chunk : 0), scaled_(a.chunk * std::max(a.d, a.e)) {}
 
   void at(Size row, Size n) {
     first_ = row * a_.tokens + n * a_.chunk;
     tokens = std::min(a_.chunk, a_.tokens - n * a_.chunk);
     all = 1;
-    if (!a_.log_keep) return;
+    if (!a_.log_decay) return;
     T *keep = gates_.data(), *kept = keep + a_.chunk, *rest = kept + a_.chunk;
-    const T* log_keep = of(a_.log_keep, 1);
-    sweep<T>(tokens, [=](Size i, auto part) { store(keep + i, exp(load(log_keep + i, part)), part); });
+    const T* log_decay = of(a_.log_decay, 1);
+    sweep<T>(tokens, [=](Size i, auto part) { store(keep + i, exp(load(log_decay + i, part)), part); });
     for (Size i = 0; i < tokens; ++i) kept[i] = all = normal(all * keep[i]);
     T last = 1;
     for (Size i = tokens; i-- > 0; last = normal(last * keep[i])) rest[i] = last;
@@ -115,15 +115,15 @@ class LinearChunk {
   Matrix<T> q() const { return {of(a_.q, a_.d), a_.d}; }
   Matrix<T> k() const { return {of(a_.k, a_.d), a_.d}; }
   const T* v() const { return of(a_.v, a_.e); }
-  const T* strength() const { return a_.strength ? of(a_.strength, 1) : nullptr; }
-  const T* kept() const { return a_.log_keep ? gates_.data() + a_.chunk : nullptr; }      // γ
-  const T* rest() const { return a_.log_keep ? gates_.data() + 2 * a_.chunk : nullptr; }  // γ_C / γ
+  const T* beta() const { return a_.beta ? of(a_.beta, 1) : nullptr; }
+  const T* kept() const { return a_.log_decay ? gates_.data() + a_.chunk : nullptr; }      // γ
+  const T* rest() const { return a_.log_decay ? gates_.data() + 2 * a_.chunk : nullptr; }  // γ_C / γ
 
   /// Returns U (tokens, e): the stored one in the delta rule, otherwise β V, computed in `buffer` if β is given.
   Matrix<T> written(T* buffer) const {
     if (a_.delta) return {of(static_cast<const T*>(a_.written), a_.e), a_.e};
-    if (!a_.strength) return {v(), a_.e};
-    scaled_rows(buffer, v(), strength(), tokens, a_.e);
+    if (!a_.beta) return {v(), a_.e};
+    scaled_rows(buffer, v(), beta(), tokens, a_.e);
     return {buffer, a_.e};
   }
   /// Returns factor_i · x_i in memory that the next call overwrites, or x itself if `factors` is null.
@@ -163,7 +163,7 @@ class LinearChunk {
     product(m, tokens, tokens, a_.d, k(), k().transposed());
     weigh(m, false);
     for (Size i = 0; i < tokens; ++i)
-      scaled_row(m + i * tokens, m + i * tokens, strength() ? -strength()[i] : T(-1), i);
+      scaled_row(m + i * tokens, m + i * tokens, beta() ? -beta()[i] : T(-1), i);
   }
 
  private:

@@ -19,7 +19,7 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
       return;
     }
     T *written = chunk.of(a.written, e), *through = chunk.of(through_all.data(), d);
-    const T *beta = chunk.strength(), *kept = chunk.kept();
+    const T *beta = chunk.beta(), *kept = chunk.kept();
     for (Size i = 0; i < tokens; ++i) {
       const T strong = beta ? beta[i] : T(1);
       scaled_row(written + i * e, chunk.v() + i * e, strong, e);
@@ -34,7 +34,7 @@ void linear_attention_forward(const LinearAttention<T>& a, T* y) {
     LinearChunk<T> chunk(a);
     for (Size n = 0; n < chunks; ++n) {
       T *state = a.state(row, n), *next = a.state(row, n + 1);
-      if (a.delta || a.log_keep) chunk.at(row, n);
+      if (a.delta || a.log_decay) chunk.at(row, n);
       if (!a.delta) {
         add_scaled_row(next, state, chunk.all, d * e);
         continue;

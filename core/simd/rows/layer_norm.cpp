@@ -3,8 +3,8 @@
 // Forward reads a row three times (mean, variance, result), backward twice, all but the first from the L1 cache; the
 // next rows are prefetched meanwhile. Forward spreads its prefetches over two passes, since many at once make its loads
 // wait. Backward prefetches whole rows at once: spread out, its prefetches come too late and it takes up to twice as
-// long. Several rows go through each pass together: they share the loads of gamma and beta, and the long latencies at
-// the ends of rows overlap. The sums for gamma and beta are kept per group of rows and added in the order of the
+// long. Several rows go through each pass together: they share the loads of weight and bias, and the long latencies at
+// the ends of rows overlap. The sums for weight and bias are kept per group of rows and added in the order of the
 // groups.
 #include <cmath>
 #include <type_traits>
@@ -61,16 +61,16 @@ struct Forward {
   Rows<T> y;
   T *mean, *inverse_std;
   Rows<const T> x;
-  const T *gamma, *beta;  // each may be null
+  const T *weight, *bias;  // each may be null
   T epsilon;
 };
 
-/// Computes y = (x − mean)·s ⊙ gamma + beta for `K` rows from `first`.
+/// Computes y = (x − mean)·s ⊙ weight + bias for `K` rows from `first`.
 template <Size K, class T>
 void forward_rows(const Forward<T>& f, Size first) {
   const Size n = f.x.columns;
   const Size next_x = K * f.x.stride, next_y = K * f.y.stride;  // from a row to its place in the next group
-  const T *x[K], *const gamma = f.gamma, *const beta = f.beta;
+  const T *x[K], *const weight = f.weight, *const bias = f.bias;
   T* y[K];
   T mean[K], factor[K];
   for (Size k = 0; k < K; ++k) {
@@ -87,12 +87,12 @@ void forward_rows(const Forward<T>& f, Size first) {
   for (Size k = 0; k < K; ++k)
     f.inverse_std[first + k] = factor[k] = T(1) / std::sqrt(factor[k] / static_cast<T>(n) + f.epsilon);
   const auto normal = [&](Size k, Size i, auto part) { return (load(x[k] + i, part) - mean[k]) * factor[k]; };
-  if (gamma && beta)
+  if (weight && bias)
     sweep<T>(n, [&](Size i, auto part) {
-      const Lanes<T> weight = load(gamma + i, part), shift = load(beta + i, part);
+      const Lanes<T> scale = load(weight + i, part), shift = load(bias + i, part);
 #pragma GCC unroll 4
       for (Size k = 0; k < K; ++k) {
-        store(y[k] + i, fma(normal(k, i, part), weight, shift), part);
+        store(y[k] + i, fma(normal(k, i, part), scale, shift), part);
         prefetch(y[k] + i + next_y);
       }
     });
@@ -100,8 +100,8 @@ void forward_rows(const Forward<T>& f, Size first) {
     sweep<T>(n, [&](Size i, auto part) {
       for (Size k = 0; k < K; ++k) {
         Lanes<T> value = normal(k, i, part);
-        if (gamma) value = value * load(gamma + i, part);
-        if (beta) value = value + load(beta + i, part);
+        if (weight) value = value * load(weight + i, part);
+        if (bias) value = value + load(bias + i, part);
         store(y[k] + i, value, part);
         prefetch(y[k] + i + next_y);
       }
@@ -111,10 +111,10 @@ void forward_rows(const Forward<T>& f, Size first) {
 }  // namespace
 
 template <class T>
-void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* gamma, const T* beta,
+void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* weight, const T* bias,
                 T epsilon) {
   if (x.columns == 0) return;
-  const Forward<T> all{y, mean, inverse_std, x, gamma, beta, epsilon};
+  const Forward<T> all{y, mean, inverse_std, x, weight, bias, epsilon};
   parallel_ranges(x.rows, rows_per_chunk(x.columns, 2), [&](Size begin, Size end) {
     in_groups<kForwardRows>(begin, end, [&](Size first, auto count) { forward_rows<count()>(all, first); });
   });
@@ -127,15 +127,15 @@ template <class T>
 struct Backward {
   Rows<T> dx;
   Rows<const T> dy, x;
-  const T *mean, *inverse_std, *gamma;  // gamma may be null
+  const T *mean, *inverse_std, *weight;  // weight may be null
 };
 
-/// Computes `K` rows from `first`. With x̂ = (x − mean)·s and g = dy ⊙ gamma:
-///     dx = s·(g − mean(g) − x̂·mean(g ⊙ x̂))        to_gamma += dy ⊙ x̂        to_beta += dy
-template <Size K, bool kGamma, class T>
-void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
+/// Computes `K` rows from `first`. With x̂ = (x − mean)·s and g = dy ⊙ weight:
+///     dx = s·(g − mean(g) − x̂·mean(g ⊙ x̂))        to_weight += dy ⊙ x̂        to_bias += dy
+template <Size K, bool kWeight, class T>
+void backward_rows(const Backward<T>& b, Size first, T* to_weight, T* to_bias) {
   const Size n = b.x.columns;
-  const T *dy[K], *x[K], *const gamma = b.gamma;
+  const T *dy[K], *x[K], *const weight = b.weight;
   Lanes<T> mean[K], factor[K], sum[K], dot[K];  // Σ g and Σ g ⊙ (x − mean)
   for (Size k = 0; k < K; ++k) {
     dy[k] = b.dy.row(first + k);
@@ -144,30 +144,30 @@ void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
     factor[k] = Lanes<T>(b.inverse_std[first + k]);
     sum[k] = dot[k] = Lanes<T>(T(0));
   }
-  const auto weight_at = [&](Size i, auto part) {
-    Lanes<T> weight(T(1));
-    if constexpr (kGamma) {
-      weight = load(gamma + i, part);
-      keep_in_register(weight);
+  const auto scale_at = [&](Size i, auto part) {
+    Lanes<T> scale(T(1));
+    if constexpr (kWeight) {
+      scale = load(weight + i, part);
+      keep_in_register(scale);
     }
-    return weight;
+    return scale;
   };
   sweep<T>(n, [&](Size i, auto part) {
-    const Lanes<T> weight = weight_at(i, part);
-    Lanes<T> for_gamma = load(static_cast<const T*>(to_gamma) + i, part);
-    Lanes<T> for_beta = load(static_cast<const T*>(to_beta) + i, part);
+    const Lanes<T> scale = scale_at(i, part);
+    Lanes<T> for_weight = load(static_cast<const T*>(to_weight) + i, part);
+    Lanes<T> for_bias = load(static_cast<const T*>(to_bias) + i, part);
 #pragma GCC unroll 4
     for (Size k = 0; k < K; ++k) {
       Lanes<T> d = load(dy[k] + i, part);
       keep_in_register(d);
       const Lanes<T> centred = d * (load(x[k] + i, part) - mean[k]);
-      for_gamma = fma(centred, factor[k], for_gamma);
-      for_beta += d;
-      sum[k] = kGamma ? fma(d, weight, sum[k]) : sum[k] + d;
-      dot[k] = kGamma ? fma(centred, weight, dot[k]) : dot[k] + centred;
+      for_weight = fma(centred, factor[k], for_weight);
+      for_bias += d;
+      sum[k] = kWeight ? fma(d, scale, sum[k]) : sum[k] + d;
+      dot[k] = kWeight ? fma(centred, scale, dot[k]) : dot[k] + centred;
     }
-    store(to_gamma + i, for_gamma, part);
-    store(to_beta + i, for_beta, part);
+    store(to_weight + i, for_weight, part);
+    store(to_bias + i, for_bias, part);
   });
   if (!b.dx.data) return;
   T* to[K];
@@ -185,11 +185,11 @@ void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
     slope[k] = Lanes<T>(-s * s * (s * reduce_add(dot[k]) / count));
   }
   sweep<T>(n, [&](Size i, auto part) {
-    const Lanes<T> weight = weight_at(i, part);
+    const Lanes<T> scale = scale_at(i, part);
 #pragma GCC unroll 4
     for (Size k = 0; k < K; ++k) {
       Lanes<T> g = load(dy[k] + i, part);
-      if constexpr (kGamma) g = g * weight;
+      if constexpr (kWeight) g = g * scale;
       store(to[k] + i, fma(load(x[k] + i, part) - mean[k], slope[k], fma(g, factor[k], shift[k])), part);
     }
   });
@@ -198,8 +198,8 @@ void backward_rows(const Backward<T>& b, Size first, T* to_gamma, T* to_beta) {
 }  // namespace
 
 template <class T>
-void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
-                         const T* inverse_std, const T* gamma) {
+void layer_norm_backward(Rows<T> dx, T* dweight, T* dbias, Rows<const T> dy, Rows<const T> x, const T* mean,
+                         const T* inverse_std, const T* weight) {
   constexpr Size kGroupElements = 16384, kMostGroups = 64;
   const Size n = x.columns, rows = x.rows;
   if (n == 0) return;
@@ -207,14 +207,14 @@ void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows
   const Size group = std::max({Size{16}, kGroupElements / n, chunks_for(rows, kMostGroups)});
   const Size groups = chunks_for(rows, group);
   std::vector<T, PoolAllocator<T>> partial(static_cast<std::size_t>(groups * 2 * n), T(0));
-  const Backward<T> all{dx, dy, x, mean, inverse_std, gamma};
+  const Backward<T> all{dx, dy, x, mean, inverse_std, weight};
   parallel_for(groups, [&](Size k) {
-    T* const to_gamma = &partial[static_cast<std::size_t>(k * 2 * n)];
+    T* const to_weight = &partial[static_cast<std::size_t>(k * 2 * n)];
     in_groups<kBackwardRows>(k * group, std::min((k + 1) * group, rows), [&](Size first, auto count) {
-      if (gamma)
-        backward_rows<count(), true>(all, first, to_gamma, to_gamma + n);
+      if (weight)
+        backward_rows<count(), true>(all, first, to_weight, to_weight + n);
       else
-        backward_rows<count(), false>(all, first, to_gamma, to_gamma + n);
+        backward_rows<count(), false>(all, first, to_weight, to_weight + n);
     });
   });
   const auto gather = [&](T* out, Size offset) {
@@ -225,8 +225,8 @@ void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows
       for (Size i = 0; i < n; ++i) out[i] += from[i];
     }
   };
-  gather(dgamma, 0);
-  gather(dbeta, n);
+  gather(dweight, 0);
+  gather(dbias, n);
 }
 
 #define TAPESTRY_INSTANTIATE(T)                                                                        \

@@ -67,19 +67,19 @@ void log_softmax_backward(Rows<T> dx, Rows<const T> y, Rows<const T> dy);
 template <class T>
 void logsumexp(T* out, Rows<const T> x);
 
-/// y = (x − mean) / √(variance + epsilon) ⊙ gamma + beta over each row (Ba, Kiros, Hinton 2016, arXiv
-/// 1607.06450). Writes each row's mean and 1/√(…) for backward. gamma and beta (columns) may be null: 1 and
+/// y = (x − mean) / √(variance + epsilon) ⊙ weight + bias over each row (Ba, Kiros, Hinton 2016, arXiv
+/// 1607.06450). Writes each row's mean and 1/√(…) for backward. weight and bias (columns) may be null: 1 and
 /// 0.
 template <class T>
-void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* gamma, const T* beta,
+void layer_norm(Rows<T> y, T* mean, T* inverse_std, Rows<const T> x, const T* weight, const T* bias,
                 T epsilon);
 
-/// Computes dx, dgamma and dbeta from dy, x and forward's mean and inverse_std. Each of the three is skipped if its
-/// pointer or data is null; gamma may be null, as above. dgamma and dbeta are summed over the rows in an order that
+/// Computes dx, dweight and dbias from dy, x and forward's mean and inverse_std. Each of the three is skipped if its
+/// pointer or data is null; weight may be null, as above. dweight and dbias are summed over the rows in an order that
 /// depends on the shape alone.
 template <class T>
-void layer_norm_backward(Rows<T> dx, T* dgamma, T* dbeta, Rows<const T> dy, Rows<const T> x, const T* mean,
-                         const T* inverse_std, const T* gamma);
+void layer_norm_backward(Rows<T> dx, T* dweight, T* dbias, Rows<const T> dy, Rows<const T> x, const T* mean,
+                         const T* inverse_std, const T* weight);
 
 /// The targets of a cross-entropy over `columns` classes.
 struct Targets {

@@ -28,7 +28,8 @@ Tensor pair_powers(double alpha, Size count) {
 }
 
 /// Returns y, and S after the last word.
-Remembered chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v, double alpha, Size size) {
+LinearAttendResult chunks_that_forget(const Tensor& q, const Tensor& k, const Tensor& v, double alpha,
+                                      Size size) {
   Tensor state = zeros({k.size(1), v.size(1)}, DType::f64);
   std::vector<Tensor> reads;
   for (Size first = 0; first < q.size(0); first += size) {
@@ -136,14 +137,14 @@ void judge(Judge& judge) {
   judge.claim("lets the pairs of one chunk fade", [&] {
     judge.example("all q and k 1; v = 8, 0, 0, 4; α = 0.5; one chunk");
     const Tensor one = ones({4, 1}, DType::f64), values = tensor({{8}, {0}, {0}, {4}}, DType::f64);
-    judge.same(chunks_that_forget(one, one, values, 0.5, 4).read, tensor({{8}, {4}, {2}, {5}}, DType::f64),
+    judge.same(chunks_that_forget(one, one, values, 0.5, 4).output, tensor({{8}, {4}, {2}, {5}}, DType::f64),
                "the reads");
   });
   judge.claim("passes the state from chunk to chunk", [&] {
     judge.example("all q and k 1; v = 8, 4, 0, 0, 0; α = 0.5; size = 2, so the last chunk has one word");
     const Tensor one = ones({5, 1}, DType::f64), values = tensor({{8}, {4}, {0}, {0}, {0}}, DType::f64);
-    const Remembered came = chunks_that_forget(one, one, values, 0.5, 2);
-    judge.same(came.read, tensor({{8}, {8}, {4}, {2}, {1}}, DType::f64), "the reads");
+    const LinearAttendResult came = chunks_that_forget(one, one, values, 0.5, 2);
+    judge.same(came.output, tensor({{8}, {8}, {4}, {2}, {1}}, DType::f64), "the reads");
     judge.same(came.state, tensor({{1}}, DType::f64), "the last state");
   });
   judge.claim("handles all sizes and a shorter last chunk", [&] {
@@ -151,8 +152,8 @@ void judge(Judge& judge) {
                     [&](const Sizes& n) {
                       const Tensor q = judge.normal({n[0], n[1]}), k = judge.normal({n[0], n[1]}),
                                    v = judge.normal({n[0], n[2]});
-                      const Remembered came = chunks_that_forget(q, k, v, 0.8, n[3]);
-                      judge.same(came.read, by_loops(q, k, v, 0.8), "the reads");
+                      const LinearAttendResult came = chunks_that_forget(q, k, v, 0.8, n[3]);
+                      judge.same(came.output, by_loops(q, k, v, 0.8), "the reads");
                       judge.same(came.state, last_state(k, v, 0.8), "the last state");
                     },
                     {.f32 = false});

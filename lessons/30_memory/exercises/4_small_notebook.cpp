@@ -40,7 +40,7 @@ constexpr double kLearningRate = 0.02;
 
 struct SmallNotebook : Module {
   Tensor operator()(const Indices& of_names, const Indices& of_symbols) const {
-    const Tensor read = memory(names(of_names) + symbols(of_symbols)).read;
+    const Tensor read = memory(names(of_names) + symbols(of_symbols)).output;
     return answer(relu(hidden(slice(read, 1, read.size(1) - kAsked, read.size(1)))));
   }
 

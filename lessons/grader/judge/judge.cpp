@@ -114,7 +114,7 @@ std::string input_name(std::string words) {
 /// Returns the analytic gradients of a gradcheck report, which tell mistakes apart.
 std::vector<double> numbers_of(const GradcheckResult& result) {
   std::vector<double> numbers;
-  for (const GradcheckPlace& place : result.failures) numbers.push_back(place.analytic);
+  for (const GradcheckEntry& entry : result.failures) numbers.push_back(entry.analytic);
   return numbers;
 }
 
@@ -331,12 +331,12 @@ double Judge::accuracy(double tolerance) const {
 
 void Judge::judged(const GradcheckResult& result) {
   std::string sentence;
-  for (const GradcheckPlace& place : result.failures)
+  for (const GradcheckEntry& entry : result.failures)
     sentence += fmt::format(
-        "the gradient of {}{} is {}, but finite differences give {} ({})\n", input_name(place.argument),
-        place.index.empty() ? "" : fmt::format(" at [{}]", fmt::join(place.index, ", ")),
-        text(place.analytic, digits_for(place.analytic, place.numeric)),
-        text(place.numeric, digits_for(place.analytic, place.numeric)), input_name(place.look_at));
+        "the gradient of {}{} is {}, but finite differences give {} ({})\n", input_name(entry.argument),
+        entry.index.empty() ? "" : fmt::format(" at [{}]", fmt::join(entry.index, ", ")),
+        text(entry.analytic, digits_for(entry.analytic, entry.numeric)),
+        text(entry.numeric, digits_for(entry.analytic, entry.numeric)), input_name(entry.look_at));
   that(result.ok(), sentence, numbers_of(result));
 }
 

@@ -63,7 +63,7 @@ LinearAttention::LinearAttention(Parent parent, const LinearAttentionOptions& op
                         ? Parameter{*this, "strength_bias", {options_.heads}, constant(2)}
                         : Parameter{}) {}
 
-Remembered LinearAttention::operator()(const Tensor& x, const Tensor& state) const {
+LinearAttendResult LinearAttention::operator()(const Tensor& x, const Tensor& state) const {
   if (x.rank() != 3 || x.size(2) != options_.width)
     fail("[linear_attention{0}] x must be (batch, time, {2}), got {1}", in_quotes(), describe(x),
          options_.width);
@@ -75,17 +75,18 @@ Remembered LinearAttention::operator()(const Tensor& x, const Tensor& state) con
   // An extra column of ones, whose result is the sum of the weights.
   if (positive) values = concat({values, ones({x.size(0), options_.heads, x.size(1), 1}, x.dtype())}, -1);
   LinearAttendOptions how{.rule = options_.rule, .state = state};
-  if (gate_weight.defined()) how.log_keep = -softplus(-transpose(linear(x, gate_weight, gate_bias), 1, 2));
+  if (gate_weight.defined()) how.log_decay = -softplus(-transpose(linear(x, gate_weight, gate_bias), 1, 2));
   if (strength_weight.defined())
-    how.strength = sigmoid(transpose(linear(x, strength_weight, strength_bias), 1, 2));
-  Remembered result = x.size(1) == 1 ? linear_attend_by_word(queries, keys, values, how)
-                                     : linear_attend(queries, keys, values, how, options_.chunk);
+    how.beta = sigmoid(transpose(linear(x, strength_weight, strength_bias), 1, 2));
+  LinearAttendResult result = x.size(1) == 1 ? linear_attend_by_token(queries, keys, values, how)
+                                             : linear_attend(queries, keys, values, how, options_.chunk);
   if (positive) {
     const Size e = options_.value_head_width;
-    result.read = slice(result.read, -1, 0, e) / (slice(result.read, -1, e, e + 1) + 1e-6);
+    result.output = slice(result.output, -1, 0, e) / (slice(result.output, -1, e, e + 1) + 1e-6);
   }
-  const Tensor together = transpose(result.read, 1, 2);  // (B, T, heads, e)
-  result.read = output(reshape(together, {x.size(0), x.size(1), options_.heads * options_.value_head_width}));
+  const Tensor together = transpose(result.output, 1, 2);  // (B, T, heads, e)
+  result.output =
+      output(reshape(together, {x.size(0), x.size(1), options_.heads * options_.value_head_width}));
   return result;
 }
 

@@ -34,8 +34,8 @@ struct LinearAttentionOptions {
 /// Causal self-attention: each token reads from a state that it and all earlier tokens have written to. With the delta
 /// rule, the write strength is β_t = sigmoid(w · x_t + b), and b starts at 2.
 ///     LinearAttention layer({.width = 64, .heads = 4, .rule = WriteRule::delta, .features = KeyFeatures::unit});
-///     Remembered first = layer(words);                  // (B, T, width), and the state after `words`
-///     Remembered next = layer(one_more, first.state);   // continues after `words`
+///     LinearAttendResult first = layer(x);                      // (B, T, width), and the state after `x`
+///     LinearAttendResult next = layer(one_more, first.state);   // continues after `x`
 class LinearAttention : public Module {
  public:
   /// Throws if a size is below 1, the heads do not divide the width (unless head_width is given), or positive
@@ -43,9 +43,9 @@ class LinearAttention : public Module {
   LinearAttention(Parent parent, const LinearAttentionOptions& options);
   explicit LinearAttention(const LinearAttentionOptions& options) : LinearAttention(Parent{}, options) {}
 
-  /// x (B, T, width) → read (B, T, width) and state (B, heads, d, e), with e + 1 columns for positive
+  /// x (B, T, width) → output (B, T, width) and state (B, heads, d, e), with e + 1 columns for positive
   /// features. An undefined state is zeros. A single token takes one step; longer inputs run in chunks.
-  Remembered operator()(const Tensor& x, const Tensor& state = {}) const;
+  LinearAttendResult operator()(const Tensor& x, const Tensor& state = {}) const;
 
   /// Returns the options as given, with every 0 replaced by its default.
   const LinearAttentionOptions& options() const { return options_; }

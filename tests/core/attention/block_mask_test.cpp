@@ -149,8 +149,8 @@ TEST_CASE("a block mask without values, without a batch, or of sizes that do not
   CHECK_FALSE(BlockMask::from(Mask(), 3, 4).defined());
   CHECK_FALSE(BlockMask().mask().defined());
   CHECK_FALSE(BlockMask().live_keys().defined());
-  CHECK(BlockMask().share() == 1);
-  CHECK_FALSE(BlockMask().blind_query());
+  CHECK(BlockMask().density() == 1);
+  CHECK_FALSE(BlockMask().fully_masked_query());
   CHECK(BlockMask::from(mixed({0, 3, 4}), 3, 4).batch() == 1);
   CHECK(BlockMask::from(mixed({2, 0, 3, 4}), 3, 4).heads() == 1);
   CHECK_THROWS_WITH(BlockMask::from(mixed({2, 3, 5}), 3, 4),
@@ -164,16 +164,16 @@ TEST_CASE("a block mask without values, without a batch, or of sizes that do not
 }
 
 TEST_CASE("the share of tiles that have a pair") {
-  CHECK(BlockMask::where(96, 192, [](QueryKey p) { return p.j < 96; }).share() == 0.5);
-  CHECK(BlockMask::where(96, 192, [](QueryKey p) { return p.i == 95 && p.j == 191; }).share() == 0.25);
-  CHECK(BlockMask::where(96, 192, [](QueryKey) { return false; }).share() == 0);
-  CHECK(BlockMask::where(49, 97, [](QueryKey p) { return p.i == 48 && p.j == 96; }).share() == 0.25);
+  CHECK(BlockMask::where(96, 192, [](QueryKey p) { return p.j < 96; }).density() == 0.5);
+  CHECK(BlockMask::where(96, 192, [](QueryKey p) { return p.i == 95 && p.j == 191; }).density() == 0.25);
+  CHECK(BlockMask::where(96, 192, [](QueryKey) { return false; }).density() == 0);
+  CHECK(BlockMask::where(49, 97, [](QueryKey p) { return p.i == 48 && p.j == 96; }).density() == 0.25);
   CHECK(BlockMask::where(
             48, 96, [](QueryKey p) { return p.b == 1; }, 4)
-            .share() == 0.25);
+            .density() == 0.25);
   // Four tiles of queries by two of keys, six of them on or below the diagonal.
-  CHECK(BlockMask::causal(192, 192).share() == 0.75);
-  CHECK(BlockMask::window(4800, 4800, 47, 0).share() < 0.04);
+  CHECK(BlockMask::causal(192, 192).density() == 0.75);
+  CHECK(BlockMask::window(4800, 4800, 47, 0).density() < 0.04);
 }
 
 TEST_CASE("equal tiles are kept once, and whole ones not at all") {
@@ -203,18 +203,18 @@ TEST_CASE("which keys are seen, and which query sees nothing") {
   CHECK(BlockMask::causal(100, 130).view().live_keys == nullptr);  // all are seen
   CHECK(BlockMask::window(100, 200, 3, 0).view().live_keys != nullptr);
 
-  const std::optional<QueryKey> blind = mask.blind_query();
-  REQUIRE(blind);
-  CHECK(blind->b == 1);
-  CHECK(blind->h == 0);
-  CHECK(blind->i == 77);
-  CHECK_FALSE(BlockMask::causal(100, 130).blind_query());
-  CHECK(BlockMask::causal(130, 100).blind_query()->i == 0);
-  CHECK(BlockMask::causal(3, 0).blind_query()->i == 0);
-  CHECK_FALSE(BlockMask::causal(0, 3).blind_query());
+  const std::optional<QueryKey> masked_query = mask.fully_masked_query();
+  REQUIRE(masked_query);
+  CHECK(masked_query->b == 1);
+  CHECK(masked_query->h == 0);
+  CHECK(masked_query->i == 77);
+  CHECK_FALSE(BlockMask::causal(100, 130).fully_masked_query());
+  CHECK(BlockMask::causal(130, 100).fully_masked_query()->i == 0);
+  CHECK(BlockMask::causal(3, 0).fully_masked_query()->i == 0);
+  CHECK_FALSE(BlockMask::causal(0, 3).fully_masked_query());
   CHECK(BlockMask::where(
             60, 5, [](QueryKey p) { return p.i < 59; }, 1, 2)
-            .blind_query()
+            .fully_masked_query()
             ->i == 59);
 }
 

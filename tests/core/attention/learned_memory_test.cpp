@@ -34,7 +34,7 @@ std::vector<Tensor> table_gradients(bool tiles, Size batch, Size heads, Size que
 }
 
 /// A score that runs out of memory in the kernel.
-struct NoMemory : ScoreMod::Form {
+struct NoMemory : ScoreMod::Impl {
   template <class T>
   struct Tiles : simd::TileScore<T> {
     void forward(const simd::ScoreTile<T>&) const override { throw std::bad_alloc(); }

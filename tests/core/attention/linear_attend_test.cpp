@@ -45,9 +45,9 @@ TEST_CASE("linear_attend has the values and gradients of its recurrence at every
       }
 }
 
-TEST_CASE("linear_attend of a batch of none, and of no words", "[linear]") {
+TEST_CASE("linear_attend of a batch of none, and of no tokens", "[linear]") {
   for (const int kind : {0, 15}) {
-    CHECK(by_kernel(draw(kind, 0, 70, 3, 4), DType::f32).read.empty());
+    CHECK(by_kernel(draw(kind, 0, 70, 3, 4), DType::f32).output.empty());
     const Text none = draw(kind | 4, 2, 0, 3, 4);
     check_near(by_kernel(none, DType::f64), on_paper(none), 0);
   }
@@ -59,7 +59,7 @@ TEST_CASE("a word may forget all that was before it: ln 0 is -inf", "[linear]") 
       CAPTURE(kind, chunk);
       Text x = draw(kind, 2, 150, 4, 3);
       for (const std::size_t word : {0U, 5U, 63U, 64U, 140U, 149U, 150U, 200U})
-        x.log_keep[word] = kForgetsAll;
+        x.log_decay[word] = kForgetsAll;
       const Found expected = on_paper(x);
       check_near(by_kernel(x, DType::f64, chunk), expected, kF64);
       check_near(by_kernel(x, DType::f32, chunk), expected, kF32);
@@ -72,8 +72,8 @@ TEST_CASE("a gate that shuts costs the words behind it no precision", "[linear]"
     for (const double shut : {-30.0, -1000.0, -1e6}) {
       CAPTURE(kind, shut);
       Text x = draw(kind, 1, 150, 8, 6);
-      for (double& gate : x.log_keep) gate /= 7;
-      for (const std::size_t word : {3U, 80U}) x.log_keep[word] = shut;
+      for (double& gate : x.log_decay) gate /= 7;
+      for (const std::size_t word : {3U, 80U}) x.log_decay[word] = shut;
       const Found expected = on_paper(x);
       check_near(by_kernel(x, DType::f64), expected, kF64);
       check_near(by_kernel(x, DType::f32), expected, kF32);
@@ -90,12 +90,12 @@ TEST_CASE("what is not a number at some word reaches no chunk before it, and no 
       y.k[word * 5] = y.v[word * 4] = odd;
       const Found found = by_kernel(y, DType::f64);
       const auto same = [&](std::size_t words) {
-        return std::equal(found.read.begin(), found.read.begin() + static_cast<std::ptrdiff_t>(words * 4),
-                          clean.read.begin());
+        return std::equal(found.output.begin(), found.output.begin() + static_cast<std::ptrdiff_t>(words * 4),
+                          clean.output.begin());
       };
       CAPTURE(kind, odd);
       CHECK(same(3 * kChunk + kChunk));
-      CHECK(!std::isfinite(found.read[word * 4]));
+      CHECK(!std::isfinite(found.output[word * 4]));
       for (std::size_t i = 0; i < 3 * kChunk * 5; ++i)
         REQUIRE(found.gradients[0][i] == clean.gradients[0][i]);
     }
@@ -107,7 +107,7 @@ TEST_CASE("either result of linear_attend has its gradients without the other", 
     for (const bool of_read : {true, false}) {
       CAPTURE(kind, of_read);
       Text x = draw(kind, 2, kChunk + 7, 5, 4);
-      (of_read ? x.d_last : x.d_read).assign((of_read ? x.d_last : x.d_read).size(), 0.0);
+      (of_read ? x.d_last : x.d_output).assign((of_read ? x.d_last : x.d_output).size(), 0.0);
       check_near(by_kernel(x, DType::f64), on_paper(x), kF64);
     }
 }
@@ -123,7 +123,7 @@ TEST_CASE("linear_attend has the same bits on any number of threads", "[linear][
     for (const int threads : {2, 3}) {
       const Found more = on(threads, x);
       CAPTURE(kind, threads);
-      CHECK(more.read == one.read);
+      CHECK(more.output == one.output);
       CHECK(more.last == one.last);
       CHECK(more.gradients == one.gradients);
     }
@@ -138,14 +138,14 @@ TEST_CASE("gradients of nearly closed gates are exact in f32, and 0 for a shut o
         const auto draw = [&](std::uint64_t seed, Size width) {
           return (random_normal({2, 70, width}, seed, DType::f64) * (1 / std::sqrt(8.0))).to(dtype);
         };
-        std::vector<double> log_keep(140);
-        for (std::size_t i = 0; i < 140; ++i) log_keep[i] = i % 5 == 3 ? closed : -0.1;
+        std::vector<double> log_decay(140);
+        for (std::size_t i = 0; i < 140; ++i) log_decay[i] = i % 5 == 3 ? closed : -0.1;
         Tape tape;
-        const Tensor gate = variable(tensor(log_keep, {2, 70}, dtype));
-        const Tensor strength = tensor(std::vector<double>(140, 0.8), {2, 70}, dtype);
-        const Remembered y = linear_attend(draw(1, 8), draw(2, 8), draw(3, 6),
-                                           {.rule = rule, .log_keep = gate, .strength = strength});
-        return tape.gradients(sum(y.read * draw(4, 6)) + sum(y.state), {gate})[0].to_vector();
+        const Tensor gate = variable(tensor(log_decay, {2, 70}, dtype));
+        const Tensor beta = tensor(std::vector<double>(140, 0.8), {2, 70}, dtype);
+        const LinearAttendResult y = linear_attend(draw(1, 8), draw(2, 8), draw(3, 6),
+                                                   {.rule = rule, .log_decay = gate, .beta = beta});
+        return tape.gradients(sum(y.output * draw(4, 6)) + sum(y.state), {gate})[0].to_vector();
       };
       const std::vector<double> exact = gates(DType::f64), rounded = gates(DType::f32);
       CAPTURE(rule == WriteRule::sum, closed);
@@ -158,10 +158,10 @@ TEST_CASE("gradients of nearly closed gates are exact in f32, and 0 for a shut o
     }
 }
 
-TEST_CASE("linear attention of no words, word by word, is on the tape", "[linear]") {
+TEST_CASE("linear attention of no tokens, token by token, is on the tape", "[linear]") {
   Tape tape;
   const Tensor q = variable(ones({2, 0, 3})), v = variable(ones({2, 0, 4})), gate = variable(ones({2, 0}));
-  const Remembered y = linear_attend_by_word(q, q, v, {.log_keep = gate, .strength = gate});
-  CHECK(y.read.shape() == Dims{2, 0, 4});
-  for (const Tensor& gradient : tape.gradients(sum(y.read), {q, v, gate})) CHECK(gradient.count() == 0);
+  const LinearAttendResult y = linear_attend_by_token(q, q, v, {.log_decay = gate, .beta = gate});
+  CHECK(y.output.shape() == Dims{2, 0, 4});
+  for (const Tensor& gradient : tape.gradients(sum(y.output), {q, v, gate})) CHECK(gradient.count() == 0);
 }

@@ -14,7 +14,7 @@ struct LinearAttendCase {
   Dims leading;
   Size words, d, e, chunk;
   WriteRule rule = WriteRule::sum;
-  bool gate = false, strength = false, state = false;
+  bool gate = false, beta = false, state = false;
 };
 
 Dims dims(const Dims& leading, std::initializer_list<Size> rest) {
@@ -23,13 +23,13 @@ Dims dims(const Dims& leading, std::initializer_list<Size> rest) {
   return shape;
 }
 
-/// The recurrence, word by word; the state stands behind the reads.
+/// The recurrence, token by token; the state stands behind the reads.
 Plain on_paper(const LinearAttendCase& c, const Plains& p) {
   recurrence::Text x{c.leading.count(),          c.words, c.d,    c.e,
                      c.rule == WriteRule::delta, p[0].v,  p[1].v, p[2].v};
   std::size_t next = 3;
-  if (c.gate) x.log_keep = p[next++].v;
-  if (c.strength) x.strength = p[next++].v;
+  if (c.gate) x.log_decay = p[next++].v;
+  if (c.beta) x.beta = p[next++].v;
   if (c.state) x.state = p[next++].v;
   const recurrence::Found found = recurrence::read(x);
   Plain result{dims(c.leading, {c.words + c.d, c.e}), {}};
@@ -37,7 +37,7 @@ Plain on_paper(const LinearAttendCase& c, const Plains& p) {
     const auto add = [&](const std::vector<double>& all, Size count) {
       result.v.insert(result.v.end(), all.begin() + row * count, all.begin() + (row + 1) * count);
     };
-    add(found.read, c.words * c.e);
+    add(found.output, c.words * c.e);
     add(found.last, c.d * c.e);
   }
   return result;
@@ -47,22 +47,22 @@ Sample sample_of(const LinearAttendCase& c) {
   const double width = 0.9 / std::sqrt(static_cast<double>(std::max<Size>(1, c.d)));
   Sample sample{fmt::format("{} words {} d {} e {} in {}, {}{}{}{}", text(c.leading), c.words, c.d, c.e,
                             c.chunk, c.rule == WriteRule::delta ? "delta" : "sum", c.gate ? ", gates" : "",
-                            c.strength ? ", strength" : "", c.state ? ", a first state" : ""),
+                            c.beta ? ", beta" : "", c.state ? ", a first state" : ""),
                 {normal(dims(c.leading, {c.words, c.d}), 201),
                  uniform(dims(c.leading, {c.words, c.d}), 202, -1.7 * width, 1.7 * width),
                  normal(dims(c.leading, {c.words, c.e}), 203)},
                 [c](const Tensors& t) {
                   LinearAttendOptions options{.rule = c.rule};
                   std::size_t next = 3;
-                  if (c.gate) options.log_keep = t[next++];
-                  if (c.strength) options.strength = t[next++];
+                  if (c.gate) options.log_decay = t[next++];
+                  if (c.beta) options.beta = t[next++];
                   if (c.state) options.state = t[next++];
-                  const Remembered found = linear_attend(t[0], t[1], t[2], options, c.chunk);
-                  return concat({found.read, found.state}, -2);
+                  const LinearAttendResult found = linear_attend(t[0], t[1], t[2], options, c.chunk);
+                  return concat({found.output, found.state}, -2);
                 },
                 [c](const Plains& p) { return on_paper(c, p); }};
   if (c.gate) sample.inputs.push_back(uniform(dims(c.leading, {c.words}), 204, -0.7, -0.01));
-  if (c.strength) sample.inputs.push_back(uniform(dims(c.leading, {c.words}), 205, 0.2, 1.3));
+  if (c.beta) sample.inputs.push_back(uniform(dims(c.leading, {c.words}), 205, 0.2, 1.3));
   if (c.state) sample.inputs.push_back(normal(dims(c.leading, {c.d, c.e}), 206));
   return sample;
 }
@@ -102,9 +102,9 @@ Rows linear_rows() {
                  },
                  "[linear_attend] q (3,4), k (3,4) and v (4,4) must have shapes"},
                 {[] {
-                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {.log_keep = zeros({4})});
+                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {.log_decay = zeros({4})});
                  },
-                 "[linear_attend] log_keep and strength must have one number for each token, shape (3)"},
+                 "[linear_attend] log_decay and beta must have one number for each token, shape (3)"},
                 {[] {
                    linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 2}), {.state = zeros({2, 4})});
                  },

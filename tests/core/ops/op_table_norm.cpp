@@ -10,7 +10,7 @@ namespace {
 
 Row layer_norm_row() {
   Row row{"layer_norm", {}};
-  const auto plain = [](const Plain& p, const Plain* gain, const Plain* bias) {
+  const auto plain = [](const Plain& p, const Plain* weight, const Plain* bias) {
     return by_rows(p.shape, [&](const Index& i, double* y) {
       const std::size_t n = static_cast<std::size_t>(p.shape.back());
       const double* x = row_at(p, i);
@@ -18,7 +18,8 @@ Row layer_norm_row() {
       for (std::size_t k = 0; k < n; ++k) mean += x[k] / static_cast<double>(n);
       for (std::size_t k = 0; k < n; ++k) variance += (x[k] - mean) * (x[k] - mean) / static_cast<double>(n);
       for (std::size_t k = 0; k < n; ++k)
-        y[k] = (x[k] - mean) / std::sqrt(variance + 1e-3) * (gain ? gain->v[k] : 1) + (bias ? bias->v[k] : 0);
+        y[k] = (x[k] - mean) / std::sqrt(variance + 1e-3) * (weight ? weight->v[k] : 1) +
+               (bias ? bias->v[k] : 0);
     });
   };
   std::vector<Dims> shapes{{3, 3}, {2, 3, 5}, {4}, {0, 4}};
@@ -34,11 +35,11 @@ Row layer_norm_row() {
                            [=](const Plains& p) { return plain(p[0], &p[1], &p[2]); }});
   }
   const auto x = normal({3, 5}, 51), five = uniform({5}, 52, 0.5, 1.5);
-  row.samples.push_back({"neither gain nor bias",
+  row.samples.push_back({"neither weight nor bias",
                          {x},
                          [](const Tensors& t) { return layer_norm(t[0], {}, {}, 1e-3); },
                          [=](const Plains& p) { return plain(p[0], nullptr, nullptr); }});
-  row.samples.push_back({"a gain alone",
+  row.samples.push_back({"a weight alone",
                          {x, five},
                          [](const Tensors& t) { return layer_norm(t[0], t[1], {}, 1e-3); },
                          [=](const Plains& p) { return plain(p[0], &p[1], nullptr); }});

@@ -228,7 +228,7 @@ TEMPLATE_TEST_CASE("math: fmod is the C library's, bit for bit, and pow and floo
       wrong += !same(one([b](auto x) { return x % b; }, a), std::fmod(a, b));
       wrong += !same(one([b](auto x) { return pow(x, Lanes<T>(b)); }, a), std::pow(a, b));
       if (b != 0 && std::abs(a) < 1000 && std::abs(b) < 1000 && std::abs(b) > T(0.1))
-        wrong += one([b](auto x) { return whole_quotient(x, b); }, a) !=
+        wrong += one([b](auto x) { return trunc_div(x, b); }, a) !=
                  (a - std::fmod(a, b) == 0 ? T(0) : std::round((a - std::fmod(a, b)) / b));
     }
   CHECK(wrong == 0);

@@ -335,7 +335,8 @@ TEST_CASE("check_attention finds the one mistake of each attention, and says wha
   check_fails<SeesAll>("causal", "causal", "if token 1 changes, which comes later");
   check_fails<ForgetsTheGivenMask>("mask", "mask", "token 0 is hidden by a mask, but");
   check_fails<DividesByKeys>("prefix", "prefix", "the number of keys, such as scores.size(-1)");
-  check_fails<DividesByZero>("blind query", "blind query", "token 6 may see no key, and the results");
+  check_fails<DividesByZero>("fully masked query", "fully masked query",
+                             "token 6 may see no key, and the results");
   check_fails<MixesRows>("batch", "batch", "Keep the batch axis");
   check_fails<Detaches>("gradients", "gradients", "self.value.weight");
   check_fails<WrongRule>("gradients", "gradients", "the rule gives 0.5 times the slope everywhere");
@@ -536,7 +537,7 @@ TEST_CASE("check_attention remarks on parameters without influence, and reports 
         "passed: calls\npassed: construction\n"
         "passed: gradients: without influence on the result: self.key.bias\npassed: second derivatives\n"
         "passed: batch\npassed: causal\npassed: prefix\npassed: cache\npassed: cache, moved\npassed: mask\n"
-        "passed: mask, cached\npassed: blind query\n"
+        "passed: mask, cached\npassed: fully masked query\n"
         "passed: f32\npassed: copies\n");
   const AttentionCheckResult encoder =
       check_attention({.width = 8, .heads = 2}, {.causal = false}, {.lengths = {4}, .takes_masks = false});

@@ -210,52 +210,52 @@ TEMPLATE_TEST_CASE("layer norm: values and gradients", "[simd][rows]", float, do
     for (const bool affine : {true, false}) {
       const Size rows = n % 7 == 0 ? 133 : 5;
       const double epsilon = 1e-5;
-      Matrix<T> x(rows, n), dy(rows, n), y(rows, n, -7), dx(rows, n, -7), gamma(1, n), beta(1, n);
+      Matrix<T> x(rows, n), dy(rows, n), y(rows, n, -7), dx(rows, n, -7), weight(1, n), bias(1, n);
       x.randomise(random, 2);
       for (Size c = 0; c < n; ++c) x(0, c) += T(100);
       dy.randomise(random, 1);
-      gamma.randomise(random, 1);
-      beta.randomise(random, 1);
-      const T* g = affine ? gamma.memory.data() : nullptr;
+      weight.randomise(random, 1);
+      bias.randomise(random, 1);
+      const T* g = affine ? weight.memory.data() : nullptr;
       const auto width = static_cast<std::size_t>(n);
-      std::vector<T> mean(static_cast<std::size_t>(rows)), inverse_std(mean.size()), dgamma(width),
-          dbeta(width);
+      std::vector<T> mean(static_cast<std::size_t>(rows)), inverse_std(mean.size()), dweight(width),
+          dbias(width);
       layer_norm<T>(y.view(), mean.data(), inverse_std.data(), x.view(), g,
-                    affine ? beta.memory.data() : nullptr, T(epsilon));
-      layer_norm_backward<T>(dx.view(), dgamma.data(), dbeta.data(), dy.view(), x.view(), mean.data(),
+                    affine ? bias.memory.data() : nullptr, T(epsilon));
+      layer_norm_backward<T>(dx.view(), dweight.data(), dbias.data(), dy.view(), x.view(), mean.data(),
                              inverse_std.data(), g);
-      std::vector<double> want_gamma(width, 0.0), want_beta(width, 0.0);
+      std::vector<double> want_weight(width, 0.0), want_bias(width, 0.0);
       for (Size r = 0; r < rows; ++r) {
         double centre = 0, variance = 0, mean_g = 0, mean_gx = 0;
         for (Size c = 0; c < n; ++c) centre += x.get(r, c) / static_cast<double>(n);
         for (Size c = 0; c < n; ++c) variance += std::pow(x.get(r, c) - centre, 2) / static_cast<double>(n);
         const double factor = 1 / std::sqrt(variance + epsilon);
-        const auto weight = [&](Size c) { return affine ? gamma.get(0, c) : 1; };
+        const auto scale_at = [&](Size c) { return affine ? weight.get(0, c) : 1; };
         const auto normal = [&](Size c) { return (x.get(r, c) - centre) * factor; };
         for (Size c = 0; c < n; ++c) {
-          mean_g += dy.get(r, c) * weight(c) / static_cast<double>(n);
-          mean_gx += dy.get(r, c) * weight(c) * normal(c) / static_cast<double>(n);
-          want_gamma[static_cast<std::size_t>(c)] += dy.get(r, c) * normal(c);
-          want_beta[static_cast<std::size_t>(c)] += dy.get(r, c);
+          mean_g += dy.get(r, c) * scale_at(c) / static_cast<double>(n);
+          mean_gx += dy.get(r, c) * scale_at(c) * normal(c) / static_cast<double>(n);
+          want_weight[static_cast<std::size_t>(c)] += dy.get(r, c) * normal(c);
+          want_bias[static_cast<std::size_t>(c)] += dy.get(r, c);
         }
         // Row 0 sits at 100 with a spread of 2: its inputs have lost digits, and the narrow rows divide by a
         // small spread.
         const double scale = (r == 0 ? 200 : 5) * std::max(1.0, factor);
         for (Size c = 0; c < n; ++c) {
-          require_close<T>(y.get(r, c), normal(c) * weight(c) + (affine ? beta.get(0, c) : 0), scale);
-          require_close<T>(dx.get(r, c), factor * (dy.get(r, c) * weight(c) - mean_g - normal(c) * mean_gx),
+          require_close<T>(y.get(r, c), normal(c) * scale_at(c) + (affine ? bias.get(0, c) : 0), scale);
+          require_close<T>(dx.get(r, c), factor * (dy.get(r, c) * scale_at(c) - mean_g - normal(c) * mean_gx),
                            scale * std::max(1.0, factor));
         }
         REQUIRE(y.memory[static_cast<std::size_t>(r * y.stride + n)] == T(-7));
       }
       for (std::size_t c = 0; c < width; ++c) {
-        require_close<T>(static_cast<double>(dgamma[c]), want_gamma[c], 400);
-        require_close<T>(static_cast<double>(dbeta[c]), want_beta[c], 20);
+        require_close<T>(static_cast<double>(dweight[c]), want_weight[c], 400);
+        require_close<T>(static_cast<double>(dbias[c]), want_bias[c], 20);
       }
     }
 }
 
-TEMPLATE_TEST_CASE("layer norm: gamma and beta get their sums from more groups of rows than are kept",
+TEMPLATE_TEST_CASE("layer norm: weight and bias get their sums from more groups of rows than are kept",
                    "[simd][rows]", float, double) {
   using T = TestType;
   const Size rows = 1237, n = 1030;
@@ -264,25 +264,25 @@ TEMPLATE_TEST_CASE("layer norm: gamma and beta get their sums from more groups o
   x.randomise(random, 1);
   dy.randomise(random, 1);
   const auto width = static_cast<std::size_t>(n), height = static_cast<std::size_t>(rows);
-  std::vector<T> gamma(width, T(1.5)), mean(height), inverse_std(height), dgamma(width), dbeta(width);
-  layer_norm<T>(y.view(), mean.data(), inverse_std.data(), x.view(), gamma.data(), nullptr, T(1e-5));
-  layer_norm_backward<T>(dx.view(), dgamma.data(), dbeta.data(), dy.view(), x.view(), mean.data(),
-                         inverse_std.data(), gamma.data());
-  std::vector<double> want_gamma(width, 0.0), want_beta(width, 0.0);
+  std::vector<T> weight(width, T(1.5)), mean(height), inverse_std(height), dweight(width), dbias(width);
+  layer_norm<T>(y.view(), mean.data(), inverse_std.data(), x.view(), weight.data(), nullptr, T(1e-5));
+  layer_norm_backward<T>(dx.view(), dweight.data(), dbias.data(), dy.view(), x.view(), mean.data(),
+                         inverse_std.data(), weight.data());
+  std::vector<double> want_weight(width, 0.0), want_bias(width, 0.0);
   for (Size r = 0; r < rows; ++r) {
     double centre = 0, variance = 0;
     for (Size c = 0; c < n; ++c) centre += x.get(r, c) / static_cast<double>(n);
     for (Size c = 0; c < n; ++c)
       variance += (x.get(r, c) - centre) * (x.get(r, c) - centre) / static_cast<double>(n);
     for (Size c = 0; c < n; ++c) {
-      want_gamma[static_cast<std::size_t>(c)] +=
+      want_weight[static_cast<std::size_t>(c)] +=
           dy.get(r, c) * (x.get(r, c) - centre) / std::sqrt(variance + 1e-5);
-      want_beta[static_cast<std::size_t>(c)] += dy.get(r, c);
+      want_bias[static_cast<std::size_t>(c)] += dy.get(r, c);
     }
   }
   for (std::size_t c = 0; c < width; ++c) {
-    require_close<T>(static_cast<double>(dgamma[c]), want_gamma[c], 100);
-    require_close<T>(static_cast<double>(dbeta[c]), want_beta[c], 100);
+    require_close<T>(static_cast<double>(dweight[c]), want_weight[c], 100);
+    require_close<T>(static_cast<double>(dbias[c]), want_bias[c], 100);
   }
 }
 
@@ -336,7 +336,7 @@ TEST_CASE("row kernels: the same bits for any number of threads", "[simd][rows][
   Matrix<float> x(rows, n), dy(rows, n);
   x.randomise(random, 2);
   dy.randomise(random, 1);
-  std::vector<float> gamma(300, 1.5F);
+  std::vector<float> weight(300, 1.5F);
   std::vector<std::int64_t> ids(1000, 7);
   const int threads = thread_count();
   std::vector<std::vector<float>> results;
@@ -346,9 +346,9 @@ TEST_CASE("row kernels: the same bits for any number of threads", "[simd][rows][
     std::vector<float> mean(1000), inverse_std(1000), sums(600), loss(1000);
     softmax<float>(y.view(), x.view());
     softmax_backward<float>(dx.view(), y.view(), dy.view());
-    layer_norm<float>(z.view(), mean.data(), inverse_std.data(), x.view(), gamma.data(), nullptr, 1e-5F);
+    layer_norm<float>(z.view(), mean.data(), inverse_std.data(), x.view(), weight.data(), nullptr, 1e-5F);
     layer_norm_backward<float>(dz.view(), sums.data(), sums.data() + 300, dy.view(), x.view(), mean.data(),
-                               inverse_std.data(), gamma.data());
+                               inverse_std.data(), weight.data());
     cross_entropy<float>(loss.data(), dlogits.view(), x.view(), {ids.data()}, 1.0F);
     std::vector<float> all;
     for (const auto* part : {&dx.memory, &z.memory, &dz.memory, &sums, &loss, &dlogits.memory})

@@ -60,7 +60,7 @@ Tensor layer_by_loops(const LinearAttention& layer, const Tensor& x) {
     const std::vector<double> read =
         recurrence::read({1, words, d, width, o.rule == WriteRule::delta, features("query"), features("key"),
                           values, keep, strength})
-            .read;
+            .output;
     const auto at = [&](Size t, Size j) { return read[static_cast<std::size_t>(t * width + j)]; };
     for (Size t = 0; t < words; ++t)
       for (Size j = 0; j < e; ++j)
@@ -99,29 +99,29 @@ std::vector<LinearAttentionOptions> layers() {
 
 }  // namespace
 
-TEST_CASE("a layer of linear attention is what its formulas say, whole, in parts, and word by word",
+TEST_CASE("a layer of linear attention is what its formulas say, whole, in parts, and token by token",
           "[linear]") {
   for (const LinearAttentionOptions& options : layers()) {
     LinearAttention layer(options);
     layer.initialise(1, DType::f64);
     randomise(layer, 10);
     const Tensor x = normal({2, 7, options.width}, 2);
-    const Remembered whole = layer(x);
+    const LinearAttendResult whole = layer(x);
     for (Size b = 0; b < 2; ++b)
-      CHECK(apart(select(whole.read, 0, b), layer_by_loops(layer, select(x, 0, b))) < 1e-10);
+      CHECK(apart(select(whole.output, 0, b), layer_by_loops(layer, select(x, 0, b))) < 1e-10);
     for (const Size part : {1, 3}) {
       std::vector<Tensor> reads;
       Tensor state;
       for (const Tensor& words : split(x, part, 1)) {
-        const Remembered found = layer(words, state);
-        reads.push_back(found.read), state = found.state;
+        const LinearAttendResult found = layer(words, state);
+        reads.push_back(found.output), state = found.state;
       }
-      CHECK(apart(concat(reads, 1), whole.read) < 1e-11);
+      CHECK(apart(concat(reads, 1), whole.output) < 1e-11);
       CHECK(apart(state, whole.state) < 1e-11);
     }
-    const auto f = [&layer](const Tensor& words) { return layer(words).read; };
+    const auto f = [&layer](const Tensor& words) { return layer(words).output; };
     CHECK_GRADIENTS(f, x, layer.parameters(), {.tolerance = 1e-6});
-    CHECK(apart((*clone(layer))(x).read, whole.read) == 0);
+    CHECK(apart((*clone(layer))(x).output, whole.output) == 0);
   }
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a layer of linear attention starts by keeping, and says what does not
   LinearAttention layer({.width = 4, .heads = 2, .gate = Gate::yes});
   layer.initialise(1);
   CHECK(apart(layer.gate_bias, full({2}, 4)) == 0);
-  CHECK(layer(zeros({3, 0, 4})).read.shape() == Dims{3, 0, 4});
+  CHECK(layer(zeros({3, 0, 4})).output.shape() == Dims{3, 0, 4});
   CHECK(layer(zeros({3, 5, 4})).state.shape() == Dims{3, 2, 2, 3});
   using Catch::Matchers::ContainsSubstring;
   const auto told = [](const LinearAttentionOptions& options) {
@@ -154,13 +154,13 @@ TEST_CASE("a gate that is shut forgets all, in f32, without a NaN") {
     assign(layer.gate_bias, full({2}, -200));
     const Tensor x = variable(random_normal({1, time, 8}, 1));
     Tape tape;
-    const Tensor read = layer(x).read;
+    const Tensor read = layer(x).output;
     std::vector<Tensor> leaves = layer.parameters();
     leaves.push_back(x);
     for (const Tensor& gradient : tape.gradients(sum(read * read), leaves, {.zero_if_unused = true}))
       for (const double g : gradient.to_vector()) REQUIRE(std::isfinite(g));
     for (Size t = 0; t < time; ++t) {
-      const Tensor alone = layer(slice(x.detach(), 1, t, t + 1)).read,
+      const Tensor alone = layer(slice(x.detach(), 1, t, t + 1)).output,
                    here = slice(read.detach(), 1, t, t + 1);
       REQUIRE(max(abs(here - alone)).item() < 1e-5);
     }

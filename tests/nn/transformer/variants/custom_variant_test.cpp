@@ -109,23 +109,23 @@ Rows selective(const Weights& w, const Rows& x, const Sees& sees) {
 /// Gated DeltaNet (Yang, Kautz & Hatamizadeh 2025, equation 10). The cache stores one matrix per head.
 struct GatedDelta : Projected {
   using Projected::Projected;
-  Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return run(x, {}).read; }
+  Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return run(x, {}).output; }
   Tensor next(const Tensor& x, const VisiblePairs&, KeyValueCache& cache) const override {
-    const Remembered all = run(x, cache.state().empty() ? Tensor{} : cache.state().front());
+    const LinearAttendResult all = run(x, cache.state().empty() ? Tensor{} : cache.state().front());
     cache.set_state({all.state}, x.size(1));
-    return all.read;
+    return all.output;
   }
-  Remembered run(const Tensor& x, const Tensor& state) const {
+  LinearAttendResult run(const Tensor& x, const Tensor& state) const {
     const Tensor k = split(key(x)), unit = k / sqrt(sum(k * k, {-1}, Keep::yes));
     const auto by_head = [](const Tensor& numbers) {
       return transpose(numbers, 1, 2);
     };  // (B, T, 2) → (B, 2, T)
-    const Remembered all = linear_attend(split(query(x)), unit, split(value(x)),
-                                         {.rule = WriteRule::delta,
-                                          .log_keep = by_head(neg(softplus(keep(x)))),
-                                          .strength = by_head(sigmoid(strength(x))),
-                                          .state = state});
-    return {output(merged(all.read)), all.state};
+    const LinearAttendResult all = linear_attend(split(query(x)), unit, split(value(x)),
+                                                 {.rule = WriteRule::delta,
+                                                  .log_decay = by_head(neg(softplus(keep(x)))),
+                                                  .beta = by_head(sigmoid(strength(x))),
+                                                  .state = state});
+    return {output(merged(all.output)), all.state};
   }
 
   Linear keep{{*this, "keep"}, kWidth, kHeads, Bias::yes},
