@@ -17,9 +17,9 @@ namespace {
 
 constexpr Size kNone = -1;
 
-/// A generated word, linked to the previous word of its hypothesis.
-struct Word {
-  Size before;  // index of the previous word, or kNone
+/// A generated token, linked to the previous token of its hypothesis.
+struct Token {
+  Size before;  // index of the previous token, or kNone
   std::int64_t id;
   Tensor alignment;  // of the step that generated it
   Size row;          // row in that step
@@ -28,7 +28,7 @@ struct Word {
 /// An unfinished hypothesis. Hypothesis i is row i of the model.
 struct Hypothesis {
   Size sentence;
-  Size last = kNone;  // its last word
+  Size last = kNone;  // its last token
   double log_probability = 0;
 };
 
@@ -44,8 +44,8 @@ struct Candidate {
   }
 };
 
-double length_penalty(Size words, double power) {
-  return std::pow((5 + static_cast<double>(words)) / 6, power);
+double length_penalty(Size tokens, double power) {
+  return std::pow((5 + static_cast<double>(tokens)) / 6, power);
 }
 
 void check(const SearchOptions& options, const char* name) {
@@ -55,12 +55,12 @@ void check(const SearchOptions& options, const char* name) {
          options.beam);
 }
 
-/// Returns log P of the next word, (rows, vocabulary), contiguous.
+/// Returns log P of the next token, (rows, vocabulary), contiguous.
 Tensor next_log_probabilities(const AutoregressiveModel::Step& step) {
   return contiguous(log_softmax(step.logits, -1));
 }
 
-Indices last_words(const std::vector<std::int64_t>& ids) {
+Indices last_tokens(const std::vector<std::int64_t>& ids) {
   return Indices(ids, {static_cast<Size>(ids.size())});
 }
 
@@ -70,17 +70,18 @@ Indices last_words(const std::vector<std::int64_t>& ids) {
       name, sentence);
 }
 
-/// Collects the words of a hypothesis, following the links back from `last`.
-Decoded to_decoded(const std::vector<Word>& words, Size last, double log_probability, bool ended,
+/// Collects the tokens of a hypothesis, following the links back from `last`.
+Decoded to_decoded(const std::vector<Token>& tokens, Size last, double log_probability, bool ended,
                    const SearchOptions& options) {
   Decoded result;
   Size length = 0;
-  for (Size at = last; at != kNone; at = words[static_cast<std::size_t>(at)].before) {
-    const Word& word = words[static_cast<std::size_t>(at)];
+  for (Size at = last; at != kNone; at = tokens[static_cast<std::size_t>(at)].before) {
+    const Token& token = tokens[static_cast<std::size_t>(at)];
     ++length;
     if (ended && at == last) continue;  // the end itself
-    result.ids.push_back(word.id);
-    if (word.alignment.defined()) result.alignment.push_back(select(word.alignment, 0, word.row).to_vector());
+    result.ids.push_back(token.id);
+    if (token.alignment.defined())
+      result.alignment.push_back(select(token.alignment, 0, token.row).to_vector());
   }
   std::reverse(result.ids.begin(), result.ids.end());
   std::reverse(result.alignment.begin(), result.alignment.end());
@@ -123,8 +124,8 @@ struct Ended {
 
 }  // namespace
 
-std::vector<std::int64_t> detail::first_words(std::int64_t begin, const std::vector<std::int64_t>& first,
-                                              Size rows) {
+std::vector<std::int64_t> detail::first_tokens(std::int64_t begin, const std::vector<std::int64_t>& first,
+                                               Size rows) {
   if (first.empty()) return std::vector<std::int64_t>(static_cast<std::size_t>(rows), begin);
   if (static_cast<Size>(first.size()) != rows)
     fail("[decode] first must have one word for each of {1} rows, got {0}", first.size(), rows);
@@ -134,14 +135,14 @@ std::vector<std::int64_t> detail::first_words(std::int64_t begin, const std::vec
 std::vector<Decoded> greedy(AutoregressiveModel& model, const SearchOptions& options) {
   check(options, "greedy");
   const Size sentences = model.rows();
-  std::vector<Word> words;
+  std::vector<Token> tokens;
   std::vector<Hypothesis> unfinished;
   for (Size i = 0; i < sentences; ++i) unfinished.push_back({i});
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
-  std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
+  std::vector<std::int64_t> last = detail::first_tokens(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !unfinished.empty(); ++t) {
-    const AutoregressiveModel::Step step = model.step(last_words(last));
+    const AutoregressiveModel::Step step = model.step(last_tokens(last));
     const Tensor log_probabilities = next_log_probabilities(step);
     const std::vector<std::int64_t> likeliest = argmax(log_probabilities).to_vector();
     std::vector<Hypothesis> next_unfinished;
@@ -152,19 +153,19 @@ std::vector<Decoded> greedy(AutoregressiveModel& model, const SearchOptions& opt
       const std::int64_t id = likeliest[static_cast<std::size_t>(row)];
       const double log_probability = log_probabilities.at({row, id});
       if (std::isnan(log_probability)) fail_with_nan("greedy", hypothesis.sentence);
-      words.push_back({hypothesis.last, id, step.alignment, row});
-      hypothesis.last = static_cast<Size>(words.size()) - 1;
+      tokens.push_back({hypothesis.last, id, step.alignment, row});
+      hypothesis.last = static_cast<Size>(tokens.size()) - 1;
       hypothesis.log_probability += log_probability;
       if (id == options.end || t + 1 == options.max_length) {
         results[static_cast<std::size_t>(hypothesis.sentence)] =
-            to_decoded(words, hypothesis.last, hypothesis.log_probability, id == options.end, options);
+            to_decoded(tokens, hypothesis.last, hypothesis.log_probability, id == options.end, options);
       } else {
         next_unfinished.push_back(hypothesis);
         rows.push_back(row);
         last.push_back(id);
       }
     }
-    if (rows.size() < unfinished.size() && !rows.empty()) model.keep_rows(rows);
+    if (rows.size() < unfinished.size() && !rows.empty()) model.reorder_rows(rows);
     unfinished = std::move(next_unfinished);
   }
   return results;
@@ -174,14 +175,14 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
   check(options, "beam_search");
   const Size sentences = model.rows();
   const double most_lenient = length_penalty(options.max_length, options.length_power);
-  std::vector<Word> words;
+  std::vector<Token> tokens;
   std::vector<Hypothesis> unfinished;  // grouped by sentence, the likeliest first
   for (Size i = 0; i < sentences; ++i) unfinished.push_back({i});
   std::vector<Ended> ended(static_cast<std::size_t>(sentences));
-  std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
+  std::vector<std::int64_t> last = detail::first_tokens(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !unfinished.empty(); ++t) {
-    const AutoregressiveModel::Step step = model.step(last_words(last));
+    const AutoregressiveModel::Step step = model.step(last_tokens(last));
     const Tensor log_probabilities = next_log_probabilities(step);
     std::vector<Hypothesis> next_unfinished;
     std::vector<Size> rows;
@@ -202,25 +203,25 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
       Ended& done = ended[static_cast<std::size_t>(sentence)];
       std::vector<Hypothesis> kept;
       std::vector<Size> kept_rows;
-      std::vector<std::int64_t> kept_words;
+      std::vector<std::int64_t> kept_tokens;
       for (Size rank = 0; rank < static_cast<Size>(candidates.size()); ++rank) {
         const Candidate& candidate = candidates[static_cast<std::size_t>(rank)];
         const bool ends = candidate.id == options.end;
         if (ends && rank >= options.beam) continue;
-        words.push_back({unfinished[static_cast<std::size_t>(candidate.row)].last, candidate.id,
-                         step.alignment, candidate.row});
-        const Size at = static_cast<Size>(words.size()) - 1;
+        tokens.push_back({unfinished[static_cast<std::size_t>(candidate.row)].last, candidate.id,
+                          step.alignment, candidate.row});
+        const Size at = static_cast<Size>(tokens.size()) - 1;
         if (ends) {
-          done.add(to_decoded(words, at, candidate.log_probability, true, options));
+          done.add(to_decoded(tokens, at, candidate.log_probability, true, options));
         } else {
           kept.push_back({sentence, at, candidate.log_probability});
           kept_rows.push_back(candidate.row);
-          kept_words.push_back(candidate.id);
+          kept_tokens.push_back(candidate.id);
         }
         if (static_cast<Size>(kept.size()) == options.beam) break;
       }
       if (t + 1 == options.max_length && !done.best && !kept.empty())
-        done.add(to_decoded(words, kept[0].last, kept[0].log_probability, false, options));
+        done.add(to_decoded(tokens, kept[0].last, kept[0].log_probability, false, options));
       if (kept.empty()) continue;
       // Compare the best unfinished hypothesis with the best finished one: at its current length once `beam`
       // hypotheses have finished, before that with the most favourable length penalty.
@@ -229,12 +230,12 @@ std::vector<Decoded> beam_search(AutoregressiveModel& model, const SearchOptions
       if (done.best && kept[0].log_probability / divisor <= done.best->score) continue;
       next_unfinished.insert(next_unfinished.end(), kept.begin(), kept.end());
       rows.insert(rows.end(), kept_rows.begin(), kept_rows.end());
-      last.insert(last.end(), kept_words.begin(), kept_words.end());
+      last.insert(last.end(), kept_tokens.begin(), kept_tokens.end());
     }
 
     std::vector<Size> same(unfinished.size());
     std::iota(same.begin(), same.end(), Size{0});
-    if (!rows.empty() && rows != same) model.keep_rows(rows);
+    if (!rows.empty() && rows != same) model.reorder_rows(rows);
     unfinished = std::move(next_unfinished);
   }
   std::vector<Decoded> results;

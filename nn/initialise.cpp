@@ -10,14 +10,14 @@ namespace tapestry {
 
 namespace {
 
-void fill_uniform(const FirstValues& first, double bound) {
+void fill_uniform(const InitialiserArguments& arguments, double bound) {
   std::uint64_t i = 0;
-  for (double& value : first.values) value = bound * (2 * first.stream.uniform(i++) - 1);
+  for (double& value : arguments.values) value = bound * (2 * arguments.stream.uniform(i++) - 1);
 }
 
-void fill_normal(const FirstValues& first, double deviation) {
+void fill_normal(const InitialiserArguments& arguments, double deviation) {
   std::uint64_t i = 0;
-  for (double& value : first.values) value = deviation * first.stream.normal(i++);
+  for (double& value : arguments.values) value = deviation * arguments.stream.normal(i++);
 }
 
 /// Makes the rows of `q`, each of length `width`, orthonormal by the modified Gram–Schmidt method. A second
@@ -40,63 +40,69 @@ void orthonormalise_rows(std::span<double> q, std::size_t width) {
 
 }  // namespace
 
-Size FirstValues::fan_in() const {
+Size InitialiserArguments::fan_in() const {
   if (shape.rank() < 2) return shape.count();
   return shape[0] ? shape.count() / shape[0] : 0;
 }
 
-Size FirstValues::fan_out() const { return shape.rank() < 2 ? 1 : shape[0]; }
+Size InitialiserArguments::fan_out() const { return shape.rank() < 2 ? 1 : shape[0]; }
 
-void zeros(const FirstValues& first) { std::fill(first.values.begin(), first.values.end(), 0.0); }
-
-void ones(const FirstValues& first) { std::fill(first.values.begin(), first.values.end(), 1.0); }
-
-void xavier(const FirstValues& first) {
-  fill_uniform(first, std::sqrt(6.0 / static_cast<double>(first.fan_in() + first.fan_out())));
+void zeros(const InitialiserArguments& arguments) {
+  std::fill(arguments.values.begin(), arguments.values.end(), 0.0);
 }
 
-void kaiming(const FirstValues& first) {
-  fill_normal(first, std::sqrt(2.0 / static_cast<double>(first.fan_in())));
+void ones(const InitialiserArguments& arguments) {
+  std::fill(arguments.values.begin(), arguments.values.end(), 1.0);
 }
 
-void fan_in_uniform(const FirstValues& first) {
-  fill_uniform(first, 1.0 / std::sqrt(static_cast<double>(first.fan_in())));
+void xavier(const InitialiserArguments& arguments) {
+  fill_uniform(arguments, std::sqrt(6.0 / static_cast<double>(arguments.fan_in() + arguments.fan_out())));
 }
 
-void orthogonal(const FirstValues& first) {
-  if (first.shape.rank() < 2)
-    fail("[orthogonal] the shape must have at least 2 axes, got {}", first.shape.rank());
-  if (first.values.empty()) return;
-  fill_normal(first, 1);
-  const auto rows = static_cast<std::size_t>(first.shape[0]);
-  const std::size_t columns = first.values.size() / rows;
-  if (rows <= columns) return orthonormalise_rows(first.values, columns);
+void kaiming(const InitialiserArguments& arguments) {
+  fill_normal(arguments, std::sqrt(2.0 / static_cast<double>(arguments.fan_in())));
+}
+
+void fan_in_uniform(const InitialiserArguments& arguments) {
+  fill_uniform(arguments, 1.0 / std::sqrt(static_cast<double>(arguments.fan_in())));
+}
+
+void orthogonal(const InitialiserArguments& arguments) {
+  if (arguments.shape.rank() < 2)
+    fail("[orthogonal] the shape must have at least 2 axes, got {}", arguments.shape.rank());
+  if (arguments.values.empty()) return;
+  fill_normal(arguments, 1);
+  const auto rows = static_cast<std::size_t>(arguments.shape[0]);
+  const std::size_t columns = arguments.values.size() / rows;
+  if (rows <= columns) return orthonormalise_rows(arguments.values, columns);
   // If there are more rows than columns, orthonormalise the rows of the transpose.
-  std::vector<double> transposed(first.values.size());
+  std::vector<double> transposed(arguments.values.size());
   for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j) transposed[j * rows + i] = first.values[i * columns + j];
+    for (std::size_t j = 0; j < columns; ++j) transposed[j * rows + i] = arguments.values[i * columns + j];
   orthonormalise_rows(transposed, rows);
   for (std::size_t i = 0; i < rows; ++i)
-    for (std::size_t j = 0; j < columns; ++j) first.values[i * columns + j] = transposed[j * rows + i];
+    for (std::size_t j = 0; j < columns; ++j) arguments.values[i * columns + j] = transposed[j * rows + i];
 }
 
 Initialiser constant(double value) {
-  return [value](const FirstValues& first) { std::fill(first.values.begin(), first.values.end(), value); };
+  return [value](const InitialiserArguments& arguments) {
+    std::fill(arguments.values.begin(), arguments.values.end(), value);
+  };
 }
 
 Initialiser uniform(double bound) {
-  return [bound](const FirstValues& first) { fill_uniform(first, bound); };
+  return [bound](const InitialiserArguments& arguments) { fill_uniform(arguments, bound); };
 }
 
 Initialiser normal(double deviation) {
-  return [deviation](const FirstValues& first) { fill_normal(first, deviation); };
+  return [deviation](const InitialiserArguments& arguments) { fill_normal(arguments, deviation); };
 }
 
 Initialiser with_zero_row(Initialiser rest, Size row) {
-  return [rest = std::move(rest), row](const FirstValues& first) {
-    rest(first);
-    const auto width = static_cast<std::size_t>(first.fan_in());
-    std::fill_n(first.values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * width),
+  return [rest = std::move(rest), row](const InitialiserArguments& arguments) {
+    rest(arguments);
+    const auto width = static_cast<std::size_t>(arguments.fan_in());
+    std::fill_n(arguments.values.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(row) * width),
                 width, 0.0);
   };
 }

@@ -309,7 +309,7 @@ void Parameter::tie(const Parameter& other) {
 void Parameter::initialise(std::uint64_t seed, DType dtype) const try {
   std::vector<double> values(static_cast<std::size_t>(count()));
   const Stream stream(seed, hash_of(Tensor::name()));
-  initialiser_(FirstValues(values, shape(), stream));
+  initialiser_(InitialiserArguments(values, shape(), stream));
   retype(*this, dtype);
   Tensor leaf = *this;
   assign(leaf, tensor(values, shape(), DType::f64));

@@ -49,7 +49,7 @@ detail::Choices detail::choices(const std::vector<double>& log_probability, cons
 
 namespace {
 
-/// Draws a word id, given log P of every word and a uniform random number in [0, 1).
+/// Draws a token id, given log P of every token and a uniform random number in [0, 1).
 std::int64_t draw(const std::vector<double>& log_probability, const SamplingOptions& options,
                   double uniform) {
   const detail::Choices from = detail::choices(log_probability, options);
@@ -69,7 +69,7 @@ std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& o
   std::vector<Decoded> results(static_cast<std::size_t>(sentences));
   std::vector<std::size_t> unfinished(results.size());  // the sentence of each row
   std::iota(unfinished.begin(), unfinished.end(), std::size_t{0});
-  std::vector<std::int64_t> last = detail::first_words(options.begin, options.first, sentences);
+  std::vector<std::int64_t> last = detail::first_tokens(options.begin, options.first, sentences);
 
   for (Size t = 0; t < options.max_length && !unfinished.empty(); ++t) {
     const AutoregressiveModel::Step step = model.step(Indices(last, {static_cast<Size>(last.size())}));
@@ -90,13 +90,13 @@ std::vector<Decoded> sample(AutoregressiveModel& model, const SamplingOptions& o
       result.ended = id == options.end;
       if (result.ended) continue;
       result.ids.push_back(id);
-      if (options.on_word) options.on_word(static_cast<Size>(sentence), id);
+      if (options.on_token) options.on_token(static_cast<Size>(sentence), id);
       if (step.alignment.defined()) result.alignment.push_back(select(step.alignment, 0, row).to_vector());
       next_unfinished.push_back(sentence);
       rows.push_back(row);
       last.push_back(id);
     }
-    if (rows.size() < unfinished.size() && !rows.empty()) model.keep_rows(rows);
+    if (rows.size() < unfinished.size() && !rows.empty()) model.reorder_rows(rows);
     unfinished = std::move(next_unfinished);
   }
   return results;

@@ -11,13 +11,13 @@ namespace tapestry {
 
 namespace {
 
-using WordIds = std::vector<std::int64_t>;
+using TokenIds = std::vector<std::int64_t>;
 using Probabilities = std::vector<double>;
 
 std::size_t at(Size i) { return static_cast<std::size_t>(i); }
-Size size_of(const WordIds& words) { return static_cast<Size>(words.size()); }
+Size size_of(const TokenIds& tokens) { return static_cast<Size>(tokens.size()); }
 
-/// log P of the next word after each word of a pass.
+/// log P of the next token after each token of a pass.
 std::vector<Probabilities> log_probabilities(const Tensor& logits) {
   // The same op as in greedy(), so that both have the same rounding errors.
   const Tensor values = log_softmax(logits, -1);
@@ -30,7 +30,7 @@ std::vector<Probabilities> log_probabilities(const Tensor& logits) {
   return rows;
 }
 
-/// Returns P of every word after temperature, top_k and top_p.
+/// Returns P of every token after temperature, top_k and top_p.
 Probabilities distribution(const Probabilities& log_probability, const SamplingOptions& options) {
   const detail::Choices from = detail::choices(log_probability, options);
   Probabilities p(log_probability.size(), 0);
@@ -38,7 +38,7 @@ Probabilities distribution(const Probabilities& log_probability, const SamplingO
   return p;
 }
 
-/// Draws a word from probabilities, which need not be normalised.
+/// Draws a token from probabilities, which need not be normalised.
 std::int64_t draw(const Probabilities& p, double uniform) {
   double left = uniform * std::accumulate(p.begin(), p.end(), 0.0);
   std::size_t last = 0;
@@ -51,19 +51,19 @@ std::int64_t draw(const Probabilities& p, double uniform) {
   return static_cast<std::int64_t>(last);
 }
 
-/// Accepts `word` with probability min(1, p / q). Otherwise replaces p by the normalised residual max(0, p − q). An
-/// empty q means that the word was not drawn at random: q is 1 at the word and 0 elsewhere.
-bool accept(Probabilities& p, const Probabilities& q, std::int64_t word, double uniform) {
+/// Accepts `token` with probability min(1, p / q). Otherwise replaces p by the normalised residual max(0, p − q). An
+/// empty q means that the token was not drawn at random: q is 1 at the token and 0 elsewhere.
+bool accept(Probabilities& p, const Probabilities& q, std::int64_t token, double uniform) {
   if (!q.empty() && q.size() != p.size())
     fail("[speculate] the draft must have the target's vocabulary, got {} and {} words", q.size(), p.size());
-  if (word < 0 || word >= static_cast<std::int64_t>(p.size()))
-    fail("[speculate] a drafted word must be in the target's vocabulary of {1} words, got {0}", word,
+  if (token < 0 || token >= static_cast<std::int64_t>(p.size()))
+    fail("[speculate] a drafted word must be in the target's vocabulary of {1} words, got {0}", token,
          p.size());
-  const double guess = q.empty() ? 1 : q[at(word)];
-  if (uniform * guess < p[at(word)]) return true;
+  const double guess = q.empty() ? 1 : q[at(token)];
+  if (uniform * guess < p[at(token)]) return true;
   Probabilities residual = p;
   if (q.empty())
-    residual[at(word)] = 0;
+    residual[at(token)] = 0;
   else
     for (std::size_t id = 0; id < p.size(); ++id) residual[id] = std::max(0.0, p[id] - q[id]);
   const double total = std::accumulate(residual.begin(), residual.end(), 0.0);
@@ -73,7 +73,7 @@ bool accept(Probabilities& p, const Probabilities& q, std::int64_t word, double 
   return false;
 }
 
-/// Parents of `count` words in a row, the first after position `before`.
+/// Parents of `count` tokens in a row, the first after position `before`.
 std::vector<Size> chain(Size before, Size count) {
   std::vector<Size> parents(at(count));
   std::iota(parents.begin(), parents.end(), before);
@@ -90,15 +90,15 @@ ModelDraft::ModelDraft(VerifiableModel& model, const std::vector<Size>& branches
     fail("[model_draft] the model must be empty, got {} words; begin a new one", model.length());
 }
 
-void ModelDraft::keep_prefix_of(const WordIds& text) {
-  // The last word of the text is read again: its logits are needed.
+void ModelDraft::keep_prefix_of(const TokenIds& text) {
+  // The last token of the text is read again: its logits are needed.
   Size length = 0, last = -1;
   std::vector<Size> path;
   for (Size position = 0;
-       position < size_of(words_) && length + static_cast<Size>(path.size()) + 1 < size_of(text);
+       position < size_of(tokens_) && length + static_cast<Size>(path.size()) + 1 < size_of(text);
        ++position) {
     const Size depth = length + static_cast<Size>(path.size());
-    if (parents_[at(position)] != last || words_[at(position)] != text[at(depth)]) continue;
+    if (parents_[at(position)] != last || tokens_[at(position)] != text[at(depth)]) continue;
     if (path.empty() && position == length)
       ++length;
     else
@@ -107,42 +107,42 @@ void ModelDraft::keep_prefix_of(const WordIds& text) {
   }
   model_.keep(length, path);
   const Size kept = length + static_cast<Size>(path.size());
-  words_.assign(text.begin(), text.begin() + kept);
+  tokens_.assign(text.begin(), text.begin() + kept);
   parents_ = chain(-1, kept);
 }
 
-Proposal ModelDraft::propose(const WordIds& text, Size depth, const SamplingOptions& options,
+Proposal ModelDraft::propose(const TokenIds& text, Size depth, const SamplingOptions& options,
                              UniformDraws& draws) {
   Proposal proposal;
   depth = std::min(depth, static_cast<Size>(branches_.size()));
   if (depth == 0) return proposal;
   keep_prefix_of(text);
-  const auto read = [&](const WordIds& words, const std::vector<Size>& parents) {
-    const auto result = log_probabilities(model_.extend(words, parents));
-    words_.insert(words_.end(), words.begin(), words.end());
+  const auto read = [&](const TokenIds& tokens, const std::vector<Size>& parents) {
+    const auto result = log_probabilities(model_.extend(tokens, parents));
+    tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
     parents_.insert(parents_.end(), parents.begin(), parents.end());
     return result;
   };
-  const Size kept = size_of(words_);
+  const Size kept = size_of(tokens_);
   std::vector<Probabilities> rows =
-      read(WordIds(text.begin() + kept, text.end()), chain(kept - 1, size_of(text) - kept));
+      read(TokenIds(text.begin() + kept, text.end()), chain(kept - 1, size_of(text) - kept));
   rows.erase(rows.begin(), rows.end() - 1);
-  std::vector<Size> level{-1};  // index in the proposal of each row; −1: the last word of the text
+  std::vector<Size> level{-1};  // index in the proposal of each row; −1: the last token of the text
   for (Size d = 0; d < depth; ++d) {
     std::vector<Size> next_level, positions;
-    WordIds next_words;
+    TokenIds next_tokens;
     for (std::size_t row = 0; row < level.size(); ++row) {
       const Probabilities q = distribution(rows[row], options);
       for (Size branch = 0; branch < branches_[at(d)]; ++branch) {
-        next_level.push_back(size_of(proposal.words));
+        next_level.push_back(size_of(proposal.tokens));
         positions.push_back(size_of(text) + level[row]);
-        next_words.push_back(draw(q, draws()));
-        proposal.words.push_back(next_words.back());
+        next_tokens.push_back(draw(q, draws()));
+        proposal.tokens.push_back(next_tokens.back());
         proposal.parents.push_back(level[row]);
         proposal.drawn_from.push_back(q);
       }
     }
-    if (d + 1 < depth) rows = read(next_words, positions);
+    if (d + 1 < depth) rows = read(next_tokens, positions);
     level = std::move(next_level);
   }
   return proposal;
@@ -153,13 +153,13 @@ PromptLookup::PromptLookup(Size longest, Size count) : longest_(longest), count_
     fail("[prompt_lookup] longest must be at least 1 and count at least 0, got {} and {}", longest, count);
 }
 
-Proposal PromptLookup::propose(const WordIds& text, Size depth, const SamplingOptions&, UniformDraws&) {
+Proposal PromptLookup::propose(const TokenIds& text, Size depth, const SamplingOptions&, UniformDraws&) {
   const Size length = size_of(text), count = std::min(depth, count_);
   for (Size n = std::min(longest_, length - 1); n >= 1 && count > 0; --n)
     for (Size end = length - 1; end >= n; --end) {
       if (!std::equal(text.end() - n, text.end(), text.begin() + (end - n))) continue;
       const Size found = std::min(count, length - end);
-      return {WordIds(text.begin() + end, text.begin() + end + found), chain(-1, found),
+      return {TokenIds(text.begin() + end, text.begin() + end + found), chain(-1, found),
               std::vector<Probabilities>(at(found))};
     }
   return {};
@@ -169,11 +169,11 @@ double SpeculationStatistics::acceptance() const {
   return judged == 0 ? 0 : static_cast<double>(accepted) / static_cast<double>(judged);
 }
 
-double SpeculationStatistics::words_per_pass() const {
+double SpeculationStatistics::tokens_per_pass() const {
   return passes == 0 ? 0 : static_cast<double>(generated) / static_cast<double>(passes);
 }
 
-Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& prompt,
+Speculated speculate(VerifiableModel& target, Draft& draft, const TokenIds& prompt,
                      const SamplingOptions& options) {
   detail::check(options, "speculate");
   if (prompt.empty()) fail("[speculate] prompt must have at least one word, got none");
@@ -187,42 +187,42 @@ Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& promp
   Speculated result;
   SpeculationStatistics& counts = result.statistics;
   UniformDraws draws{Stream(options.seed, hash_of("speculate"))};
-  WordIds text = prompt;
+  TokenIds text = prompt;
 
   while (!result.text.ended && counts.generated < options.max_length) {
-    // The target adds one word to the accepted ones, so the draft may have one word fewer than are left.
+    // The target adds one token to the accepted ones, so the draft may have one token fewer than are left.
     const Proposal guess = draft.propose(text, options.max_length - counts.generated - 1, options, draws);
-    counts.drafted += size_of(guess.words);
+    counts.drafted += size_of(guess.tokens);
     const Size read = target.length(), fresh = size_of(text) - read;
-    WordIds words(text.begin() + read, text.end());
+    TokenIds tokens(text.begin() + read, text.end());
     std::vector<Size> parents = chain(read - 1, fresh);
-    words.insert(words.end(), guess.words.begin(), guess.words.end());
+    tokens.insert(tokens.end(), guess.tokens.begin(), guess.tokens.end());
     for (const Size parent : guess.parents) parents.push_back(size_of(text) + parent);
     const Size kept = size_of(text);
-    const std::vector<Probabilities> rows = log_probabilities(target.extend(words, parents));
+    const std::vector<Probabilities> rows = log_probabilities(target.extend(tokens, parents));
     ++counts.passes;
 
     std::vector<Size> path;
-    Size node = -1;  // in the proposal; −1: the last word of the text
-    const auto write = [&](std::int64_t word) {
-      const double log_probability = rows[at(fresh + node)][at(word)];
+    Size node = -1;  // in the proposal; −1: the last token of the text
+    const auto write = [&](std::int64_t token) {
+      const double log_probability = rows[at(fresh + node)][at(token)];
       result.text.log_probability += log_probability;
       ++counts.generated;
-      text.push_back(word);
-      result.text.ended = word == options.end;
+      text.push_back(token);
+      result.text.ended = token == options.end;
       if (result.text.ended) return;
-      result.text.ids.push_back(word);
-      if (options.on_word) options.on_word(0, word);
+      result.text.ids.push_back(token);
+      if (options.on_token) options.on_token(0, token);
     };
     for (bool accepted = true; accepted && !result.text.ended && counts.generated < options.max_length;) {
       Probabilities p = distribution(rows[at(fresh + node)], options);
       accepted = false;
-      for (Size child = node + 1; child < size_of(guess.words) && !accepted; ++child) {
+      for (Size child = node + 1; child < size_of(guess.tokens) && !accepted; ++child) {
         if (guess.parents[at(child)] != node) continue;
         ++counts.judged;
-        if (!accept(p, guess.drawn_from[at(child)], guess.words[at(child)], draws())) continue;
+        if (!accept(p, guess.drawn_from[at(child)], guess.tokens[at(child)], draws())) continue;
         ++counts.accepted;
-        write(guess.words[at(child)]);
+        write(guess.tokens[at(child)]);
         path.push_back(kept + child);
         node = child;
         accepted = true;
@@ -235,7 +235,7 @@ Speculated speculate(VerifiableModel& target, Draft& draft, const WordIds& promp
   return result;
 }
 
-double expected_words_per_pass(double acceptance, Size drafted) {
+double expected_tokens_per_pass(double acceptance, Size drafted) {
   if (!(acceptance >= 0 && acceptance <= 1) || drafted < 0)
     fail("[speculate] acceptance must be in [0, 1] and drafted at least 0, got {} and {}", acceptance,
          drafted);

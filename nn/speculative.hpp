@@ -1,4 +1,4 @@
-// Speculative decoding: a draft guesses several words, and the target model verifies them in one pass
+// Speculative decoding: a draft guesses several tokens, and the target model verifies them in one pass
 // (Leviathan et al. 2023; Chen et al. 2023).
 #pragma once
 
@@ -10,18 +10,18 @@
 
 namespace tapestry {
 
-/// Interface of a language model that reads one text, scores several words in one pass, and can remove words again.
-/// Each word that it has read has a position, counted from 0. The words form a tree: several may follow the same one.
+/// Interface of a language model that reads one text, scores several tokens in one pass, and can remove tokens again.
+/// Each token that it has read has a position, counted from 0. The tokens form a tree: several may follow the same one.
 class VerifiableModel {
  public:
   virtual ~VerifiableModel() = default;
 
-  /// Returns the number of words read and kept.
+  /// Returns the number of tokens read and kept.
   virtual Size length() const = 0;
-  /// Reads `words`; parents[i] is the position of the word before words[i], or −1 for the first word of the
-  /// text. A parent comes before its children. Returns the logits of the word after each, (words, vocabulary).
-  virtual Tensor extend(const std::vector<std::int64_t>& words, const std::vector<Size>& parents) = 0;
-  /// Keeps the first `length` positions, then those in `path`, in this order, and removes all others. The kept words
+  /// Reads `tokens`; parents[i] is the position of the token before tokens[i], or −1 for the first token of the
+  /// text. A parent comes before its children. Returns the logits of the token after each, (tokens, vocabulary).
+  virtual Tensor extend(const std::vector<std::int64_t>& tokens, const std::vector<Size>& parents) = 0;
+  /// Keeps the first `length` positions, then those in `path`, in this order, and removes all others. The kept tokens
   /// must form one text: each is the parent of the next.
   virtual void keep(Size length, const std::vector<Size>& path) = 0;
 };
@@ -37,13 +37,13 @@ struct UniformDraws {
   double operator()() { return stream.uniform(next++); }
 };
 
-/// A tree of guessed words.
+/// A tree of guessed tokens.
 struct Proposal {
-  /// Guessed words; a parent comes before its children.
-  std::vector<std::int64_t> words;
-  /// Index in `words` of the word before each; −1: it follows the text.
+  /// Guessed tokens; a parent comes before its children.
+  std::vector<std::int64_t> tokens;
+  /// Index in `tokens` of the token before each; −1: it follows the text.
   std::vector<Size> parents;
-  /// Distribution over the vocabulary that each word was drawn from, independently of its siblings. Empty for a word
+  /// Distribution over the vocabulary that each token was drawn from, independently of its siblings. Empty for a token
   /// that was not drawn at random.
   std::vector<std::vector<double>> drawn_from;
 };
@@ -52,14 +52,14 @@ struct Proposal {
 class Draft {
  public:
   virtual ~Draft() = default;
-  /// Guesses words after `text`, at most `depth` in a row. `options` has the temperature, top_k and top_p of
+  /// Guesses tokens after `text`, at most `depth` in a row. `options` has the temperature, top_k and top_p of
   /// the run.
   virtual Proposal propose(const std::vector<std::int64_t>& text, Size depth, const SamplingOptions& options,
                            UniformDraws& draws) = 0;
 };
 
-/// Draft by a smaller model. Draws branches[0] words after the text, branches[1] words after each of these, and so on:
-/// {1, 1, 1} is a chain of three, {2, 2} a tree of six (Miao et al. 2024).
+/// Draft by a smaller model. Draws branches[0] tokens after the text, branches[1] tokens after each of these, and so
+/// on: {1, 1, 1} is a chain of three, {2, 2} a tree of six (Miao et al. 2024).
 class ModelDraft final : public Draft {
  public:
   /// The model must outlive the draft, and only the draft may use it. Throws if the model is not empty, or if a
@@ -73,12 +73,12 @@ class ModelDraft final : public Draft {
 
   VerifiableModel& model_;
   std::vector<Size> branches_;
-  std::vector<std::int64_t> words_;  // at each position of the model
+  std::vector<std::int64_t> tokens_;  // at each position of the model
   std::vector<Size> parents_;
 };
 
 /// Prompt look-up (Saxena 2023): searches the text for an earlier occurrence, the latest one, of its last `longest`
-/// words or, if there is none, of fewer. Proposes the `count` words that follow it.
+/// tokens or, if there is none, of fewer. Proposes the `count` tokens that follow it.
 class PromptLookup final : public Draft {
  public:
   /// Throws if `longest` is below 1 or `count` below 0.
@@ -92,42 +92,42 @@ class PromptLookup final : public Draft {
 
 /// Counts of a run of speculate().
 struct SpeculationStatistics {
-  /// Words that the draft proposed.
+  /// Tokens that the draft proposed.
   Size drafted = 0;
-  /// Proposed words that were compared with the target; the words after a rejected one are not.
+  /// Proposed tokens that were compared with the target; the tokens after a rejected one are not.
   Size judged = 0;
-  /// Proposed words that were accepted.
+  /// Proposed tokens that were accepted.
   Size accepted = 0;
   /// Passes of the target model.
   Size passes = 0;
-  /// Generated words, including the end.
+  /// Generated tokens, including the end.
   Size generated = 0;
 
-  /// Returns accepted / judged, the estimate of α; 0 if no word was judged.
+  /// Returns accepted / judged, the estimate of α; 0 if no token was judged.
   double acceptance() const;
   /// Returns generated / passes; 0 before the first pass.
-  double words_per_pass() const;
+  double tokens_per_pass() const;
 };
 
 /// A text generated by speculate().
 struct Speculated {
-  /// The generated words, as sample() returns them.
+  /// The generated tokens, as sample() returns them.
   Decoded text;
   /// Counts of the run.
   SpeculationStatistics statistics;
 };
 
-/// Continues `prompt` with words that have exactly the distribution of sample() with the same temperature, top_k and
+/// Continues `prompt` with tokens that have exactly the distribution of sample() with the same temperature, top_k and
 /// top_p; with temperature 0 they are those of greedy(). `target` must have read nothing, or a prefix of the prompt
-/// that ends before its last word. The result depends on the models, the prompt and the options alone. `options.begin`
+/// that ends before its last token. The result depends on the models, the prompt and the options alone. `options.begin`
 /// is unused. Throws in the cases of sample(), for an empty prompt, if `options.first` is set (one text at a time), and
 /// if draft and target differ in vocabulary.
 Speculated speculate(VerifiableModel& target, Draft& draft, const std::vector<std::int64_t>& prompt,
                      const SamplingOptions& options);
 
-/// Returns the expected number of words per pass of the target, (1 − α^{k+1}) / (1 − α), if each of k drafted
-/// words is accepted with probability α independently (Leviathan et al. 2023, equation 1). Throws unless α is
+/// Returns the expected number of tokens per pass of the target, (1 − α^{k+1}) / (1 − α), if each of k drafted
+/// tokens is accepted with probability α independently (Leviathan et al. 2023, equation 1). Throws unless α is
 /// in [0, 1] and k is at least 0.
-double expected_words_per_pass(double acceptance, Size drafted);
+double expected_tokens_per_pass(double acceptance, Size drafted);
 
 }  // namespace tapestry

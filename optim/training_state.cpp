@@ -38,7 +38,7 @@ T parsed(std::string_view text, const std::string& name, const std::string& wher
 
 }  // namespace
 
-void TrainingState::set_whole(const std::string& name, std::uint64_t value) {
+void TrainingState::set_integer(const std::string& name, std::uint64_t value) {
   values_[name] = fmt::format("{}", value);
 }
 /// Stores the shortest decimal that is read back as the same bits.
@@ -56,7 +56,7 @@ const std::string& TrainingState::text(const std::string& name) const {
   return place->second;
 }
 
-std::uint64_t TrainingState::whole(const std::string& name) const {
+std::uint64_t TrainingState::integer(const std::string& name) const {
   return parsed<std::uint64_t>(text(name), name, where_, "a whole number from 0 to 2^64 - 1");
 }
 

@@ -4,12 +4,12 @@
 //     TrainingState saved;
 //     saved.sections = {{"model", model.state()}, {"optimiser", adam.state()}};
 //     saved.set_random("random", random_state());
-//     saved.set_whole("step", step);
+//     saved.set_integer("step", step);
 //     saved.save(path);
 //     …
 //     const TrainingState saved = TrainingState::load(path);
 //     saved.restore({{"model", model.state()}, {"optimiser", adam.state()}});
-//     step = saved.whole("step");
+//     step = saved.integer("step");
 #pragma once
 
 #include <cstdint>
@@ -33,15 +33,15 @@ class TrainingState {
   /// with a model or optimiser; save() reads their current values.
   std::map<std::string, State> sections;
 
-  /// set_whole(), set_number(), set_text() and set_random() store a value under a name and replace an earlier one.
-  void set_whole(const std::string& name, std::uint64_t value);
+  /// set_integer(), set_number(), set_text() and set_random() store a value under a name and replace an earlier one.
+  void set_integer(const std::string& name, std::uint64_t value);
   void set_number(const std::string& name, double value);
   void set_text(const std::string& name, std::string value);
   void set_random(const std::string& name, const RandomState& value);
 
-  /// whole(), number(), text() and random() return exactly the value that was set. They throw Error with the file's
+  /// integer(), number(), text() and random() return exactly the value that was set. They throw Error with the file's
   /// path if there is no value of this name, or if it cannot be read as this type.
-  std::uint64_t whole(const std::string& name) const;
+  std::uint64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   const std::string& text(const std::string& name) const;
   RandomState random(const std::string& name) const;

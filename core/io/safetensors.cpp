@@ -113,8 +113,8 @@ struct WrittenTensor {
   Tensor dense;
   std::vector<std::uint16_t> halves;  // used instead of dense for bf16
 
-  WrittenTensor(const Tensor& x, Written as) : dense(contiguous(x.detach())) {
-    if (as != Written::bf16) return;
+  WrittenTensor(const Tensor& x, WriteDType as) : dense(contiguous(x.detach())) {
+    if (as != WriteDType::bf16) return;
     if (dense.dtype() != DType::f32) dense = dense.to(DType::f32);
     halves.resize(static_cast<std::size_t>(x.count()));
     std::transform(dense.data<float>(), dense.data<float>() + x.count(), halves.begin(), to_bf16);
@@ -166,7 +166,7 @@ SafeTensors read_safetensors(const std::filesystem::path& path) {
 }
 
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
-                       const std::map<std::string, std::string>& metadata, Written as) {
+                       const std::map<std::string, std::string>& metadata, WriteDType as) {
   const std::string where = printable(path.native(), 500);
   std::string header = "{";
   const auto separate = [&] {
@@ -196,9 +196,9 @@ void write_safetensors(const std::filesystem::path& path, const State& tensors,
       separate();
       header += fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                             detail::json_string(name, where),
-                            as == Written::bf16  ? "BF16"
-                            : type == DType::f64 ? "F64"
-                                                 : "F32",
+                            as == WriteDType::bf16 ? "BF16"
+                            : type == DType::f64   ? "F64"
+                                                   : "F32",
                             fmt::join(x.shape(), ","), begin, begin + bytes);
       parts.push_back(written.back().bytes());
       begin += bytes;

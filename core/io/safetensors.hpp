@@ -41,13 +41,13 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes, std::string_view
 /// The dtype in which write_safetensors() stores values: each tensor's own, or bf16 for all. A bf16 takes half the
 /// bytes of an f32 and has the same range, but only two to three decimal digits. That is enough for inference, but not
 /// for training. Values are rounded to nearest, ties to even.
-enum class Written { as_they_are, bf16 };
+enum class WriteDType { unchanged, bf16 };
 
 /// Writes f32 and f64 tensors, which can be views, and metadata strings. Replaces the file atomically (write_file()).
 /// The same contents always give the same bytes. Throws Error if a tensor has no values or the reserved name
 /// "__metadata__", and if a name or string is not UTF-8 or contains a NUL. Also throws as write_file() does.
 void write_safetensors(const std::filesystem::path& path, const State& tensors,
                        const std::map<std::string, std::string>& metadata = {},
-                       Written written = Written::as_they_are);
+                       WriteDType dtype = WriteDType::unchanged);
 
 }  // namespace tapestry

@@ -27,7 +27,7 @@ class Table final : public AutoregressiveModel {
         logits.push_back(p > 0 ? std::log(p) : -1e30);
     return {tensor(logits, {words.count(), static_cast<Size>(kNext.size())}, DType::f64), {}};
   }
-  void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+  void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
  private:
   Size rows_ = 1;

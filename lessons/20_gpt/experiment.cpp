@@ -136,7 +136,7 @@ class ConstantModel final : public AutoregressiveModel {
     const Size count = static_cast<Size>(probabilities_.size());
     return {expand(log(tensor(probabilities_, {1, count}, DType::f64)), {rows_, count}), {}};
   }
-  void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+  void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
  private:
   Probabilities probabilities_;

@@ -74,7 +74,7 @@ kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOpti
     how.max_length = std::min(whole - size, context - seen + 1);
     how.seed += 1;
     Size kept = seen - 1;  // tokens with keys and values in the cache
-    how.on_word = [&](Size, std::int64_t id) {
+    how.on_token = [&](Size, std::int64_t id) {
       kit::tell_written(saved.characters.decode(kit::Ids{id}), static_cast<double>(++kept),
                         static_cast<double>(context));
     };

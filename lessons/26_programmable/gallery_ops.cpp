@@ -27,7 +27,7 @@ Tensor places(Size first, Size count, DType dtype) {
 }
 
 /// Fills a matrix with mix / heads, and adds 1 − mix on the diagonal.
-void fill_mixed(const FirstValues& first, double mix) {
+void fill_mixed(const InitialiserArguments& first, double mix) {
   for (std::size_t i = 0; i < first.values.size(); ++i)
     first.values[i] = mix / kHeads + (i % (kHeads + 1) == 0 ? 1 - mix : 0);
 }
@@ -125,7 +125,7 @@ Mechanism differential(double lambda) {
 // A and B mix the heads, before and after the softmax.
 //     α_h = Σ_g B_hg softmax(Σ_l A_gl s_l)     at first A = B = (1 − mix) I + mix / heads
 Mechanism talking_heads(double mix) {
-  const auto first = [=](const FirstValues& values) { fill_mixed(values, mix); };
+  const auto first = [=](const InitialiserArguments& values) { fill_mixed(values, mix); };
   return {.name = "talking heads",
           .learned = {{"scores", {kHeads, kHeads}, first}, {"weights", {kHeads, kHeads}, first}},
           .ops = [](const Tensor& q, const Tensor& k, const Tensor& v, const Learned& learned) {

@@ -45,7 +45,7 @@ Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor&
 }  // namespace
 
 Learned first_values(const Mechanism& mechanism, std::uint64_t seed, DType dtype) {
-  ProgrammedScore holder({}, {mechanism.learned, [](const Learned&, Size, Size) { return ScoreMod(); }});
+  ScoreModLayer holder({}, {mechanism.learned, [](const Learned&, Size, Size) { return ScoreMod(); }});
   holder.initialise(seed, dtype);
   return holder.parameters();
 }

@@ -23,7 +23,7 @@ struct Mechanism {
   std::string name;
   Size heads = 4, width = 16;
   /// Name, shape and initial values of each learned tensor.
-  std::vector<ProgramParameter> learned = {};
+  std::vector<ScoreModParameter> learned = {};
   /// By element: the change of the scores. In a transformer, use score_mod = {learned, score}.
   MakeScoreMod score = {};
   /// By mechanism: computes the scores in place of q·k.

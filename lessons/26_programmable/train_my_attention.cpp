@@ -46,7 +46,7 @@ struct OpenBlock : Module {
   }
 
   Mechanism mechanism;
-  ProgrammedScore learned;  // holds the learned tensors; its score is not used
+  ScoreModLayer learned;  // holds the learned tensors; its score is not used
   Size width;
   LayerNorm attention_norm{{*this, "attention_norm"}, width},
       feed_forward_norm{{*this, "feed_forward_norm"}, width};

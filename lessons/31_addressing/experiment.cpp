@@ -226,7 +226,7 @@ CopyAccuracy train_copy(const NeuralTuringMachineOptions& machine, const kit::Op
 
 ContinueAccuracy train_continue(NeuralTuringMachineOptions machine, const kit::Options& options,
                                 kit::Report& report) {
-  if (machine.readers_start == HeadStart::stay) machine.readers_start = HeadStart::step_on;
+  if (machine.readers_start == HeadStart::stay) machine.readers_start = HeadStart::advance;
   print_heading(kContinue);
   const Trained both = train(plan_of("machine", machine, HeadMoves::by_both), kContinue, options),
                 shift = train(plan_of("machine, by shift only", machine, HeadMoves::by_shift), kContinue,

@@ -84,10 +84,10 @@ void draw(const Measured& measured, Cost cost, int ranks, const kit::Options& op
 }
 
 double waiting_share(bool overlap, const kit::Options& options) {
-  double seconds = 0, talked = 0, waited = 0;
+  double seconds = 0, all_reduce_seconds = 0, wait_seconds = 0;
   Size buckets = 1;
   const auto run = [&](double latency, int steps) {
-    seconds = talked = waited = 0;
+    seconds = all_reduce_seconds = wait_seconds = 0;
     run_on_threads({.ranks = 2, .latency = latency}, [&](Communicator& ranks) {
       const std::unique_ptr<LanguageModel> model =
           sorting_model(options.seed, DType::f32, options.smoke ? 16 : 128);
@@ -102,15 +102,15 @@ double waiting_share(bool overlap, const kit::Options& options) {
         for (const Tensor& weight : model->parameters()) weight.clear_grad();
         if (ranks.rank() != 0 || i == 0) continue;  // the first step is slow
         seconds += took / (steps - 1);
-        talked += all.sum()->talked();
-        waited += all.sum()->waited();
+        all_reduce_seconds += all.sum()->all_reduce_seconds();
+        wait_seconds += all.sum()->wait_seconds();
       }
       if (ranks.rank() == 0) buckets = all.sum()->buckets();
     });
   };
   run(0, options.smoke ? 2 : 5);
   run(seconds / 2 / static_cast<double>(2 * buckets), options.smoke ? 2 : 13);
-  return waited / talked;
+  return wait_seconds / all_reduce_seconds;
 }
 
 void run_over_mpi(Communicator& ranks, Ring by_hand, Cost cost, const kit::Options& options,

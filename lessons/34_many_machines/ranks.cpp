@@ -70,7 +70,7 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
     const TrainingState saved = TrainingState::load(how.file);
     if (saved.text("run") == run) {
       saved.restore({{"model", model.state()}, {"optimiser", adam.state()}});
-      step = saved.whole("step");
+      step = saved.integer("step");
     }
   }
   step = broadcast(ranks, step);
@@ -101,7 +101,7 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
     if (!how.file.empty() && ranks.rank() == 0 && (step % 10 == 0 || step == steps)) {
       TrainingState saved;
       saved.sections = {{"model", model.state()}, {"optimiser", adam.state()}};
-      saved.set_whole("step", step);
+      saved.set_integer("step", step);
       saved.set_text("run", run);
       saved.save(how.file);
     }

@@ -23,7 +23,7 @@ class FirstRanks : public Communicator {
   FirstRanks(Communicator& all, int size) : Communicator(all.rank(), size), all_(all) {}
 
  private:
-  void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
+  void do_exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
     all_.exchange(to, out, from, in);
   }
   Communicator& all_;

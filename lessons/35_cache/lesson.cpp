@@ -131,7 +131,7 @@ Tensor read_latents(const LatentHead& h) {
 
 /// x (T, d) → (T, d): all heads with the weights of the layer.
 Tensor latent_attention(Tensor (*read)(const LatentHead&), const LatentAttention& layer, const Tensor& x) {
-  const LatentOptions& sizes = layer.options();
+  const LatentAttentionOptions& sizes = layer.options();
   const RotaryPositions turn({}, {.head_width = sizes.rotary_width}, {.base = sizes.base});
   const auto rows = [](const Tensor& w, Size head, Size width) {
     return slice(w, 0, head * width, (head + 1) * width);

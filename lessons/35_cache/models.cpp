@@ -29,11 +29,12 @@ TransformerOptions model_options(Kind kind, const ModelSizes& sizes) {
   if (kind == Kind::mla) {
     const Size head = sizes.head_width();
     options.positions = no_positions();  // the layer rotates its own part
-    options.block.attention = self_attention<LatentAttention>(LatentOptions{.width = sizes.width,
-                                                                            .heads = sizes.heads,
-                                                                            .head_width = head,
-                                                                            .rank = 4 * head,
-                                                                            .rotary_width = head / 2});
+    options.block.attention =
+        self_attention<LatentAttention>(LatentAttentionOptions{.width = sizes.width,
+                                                               .heads = sizes.heads,
+                                                               .head_width = head,
+                                                               .rank = 4 * head,
+                                                               .rotary_width = head / 2});
   } else {
     options.positions = rotary();
     options.block.key_heads = kv_heads(kind, sizes.heads);

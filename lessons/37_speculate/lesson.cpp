@@ -262,7 +262,7 @@ void draft_lengths(const LanguageModel& target, const LanguageModel& small, cons
       "With four guesses per pass, we get a certain number of tokens per pass. How many do we get with eight?",
       {"about twice as many", "less than 1.4 times as many", "fewer, because more guesses are rejected"});
   kit::check_worked_example(report, "tokens per pass",
-                            {{expected_words_per_pass(0.6, 4), 2.31}, {1 / (1 - 0.6), 2.5}});
+                            {{expected_tokens_per_pass(0.6, 4), 2.31}, {1 / (1 - 0.6), 2.5}});
   const std::vector<Size> lengths{1, 2, 3, 4, 6, 8};
   std::vector<Writer> writers{one_by_one(target)};
   for (const Size g : lengths)
@@ -275,17 +275,17 @@ void draft_lengths(const LanguageModel& target, const LanguageModel& small, cons
   double farthest = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const SpeculationStatistics& counts = results[i + 1].counts;
-    const double words = expected_words_per_pass(counts.acceptance(), lengths[i]);
+    const double words = expected_tokens_per_pass(counts.acceptance(), lengths[i]);
     const double guesses = static_cast<double>(lengths[i]) * costs.draft;
     predictions.push_back({words, words * costs.target / (guesses + costs.target),
                            words * costs.target / (guesses + seconds_of_pass(target, lengths[i] + 1, 20))});
-    farthest = std::max(farthest, std::abs(counts.words_per_pass() / words - 1));
+    farthest = std::max(farthest, std::abs(counts.tokens_per_pass() / words - 1));
   }
   print_lengths(lengths, results, predictions);
   draw_lengths(lengths, results, predictions, options.out / "lengths.svg");
   report.figure("draft's pass ÷ target's pass, c", costs.draft / costs.target);
   report.at_most("tokens per pass: largest difference from the formula", 100 * farthest, 20, "%");
-  const double four = results[4].counts.words_per_pass(), eight = results[6].counts.words_per_pass();
+  const double four = results[4].counts.tokens_per_pass(), eight = results[6].counts.tokens_per_pass();
   report.at_least("tokens per pass with four guesses", four, 1.8);
   report.answer(longer, 'b', eight >= four * 0.9 && eight < 1.4 * four,
                 "The fifth guess counts only if the four before are accepted, so later guesses add little.");
@@ -365,7 +365,7 @@ void other_drafts(const LanguageModel& target, const LanguageModel& small, const
   bool equal = true;
   for (const Ids& prompt : prompts)
     equal =
-        equal && (look_up(prompt, 1, 4) == PromptLookup(1, 4).propose(prompt, kContext, {}, unused).words);
+        equal && (look_up(prompt, 1, 4) == PromptLookup(1, 4).propose(prompt, kContext, {}, unused).tokens);
   report.check("look-up by hand gives the guesses of nn/", equal);
   const kit::Question best = report.ask(
       "look-up at two temperatures",
@@ -378,10 +378,10 @@ void other_drafts(const LanguageModel& target, const LanguageModel& small, const
         {.max_length = text_length(options) - kPrompt, .temperature = temperature, .seed = options.seed},
         options.smoke ? 1 : 5);
     print_drafts(fmt::format("temperature {}", temperature), results);
-    look_ups.push_back(results[4].counts.words_per_pass());
+    look_ups.push_back(results[4].counts.tokens_per_pass());
     if (temperature > 0) {
       report.at_least("tree: tokens per pass minus those of the chain",
-                      results[2].counts.words_per_pass() - results[1].counts.words_per_pass(), 0.03);
+                      results[2].counts.tokens_per_pass() - results[1].counts.tokens_per_pass(), 0.03);
     } else {
       bool same = true;
       for (const Measured& result : results) same = same && result.texts == results[0].texts;

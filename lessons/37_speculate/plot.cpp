@@ -24,7 +24,7 @@ void print_lengths(const std::vector<Size>& lengths, const std::vector<Measured>
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const Measured& result = results[i + 1];
     fmt::print("  {:<10}{:>12.3f}{:>18.3f}{:>10.3f}{:>12.2f}{:>15.2f}{:>22.2f}\n", lengths[i],
-               result.counts.acceptance(), result.counts.words_per_pass(), predictions[i].words,
+               result.counts.acceptance(), result.counts.tokens_per_pass(), predictions[i].words,
                results[0].seconds / result.seconds, predictions[i].speed, predictions[i].measured_pass);
   }
 }
@@ -52,7 +52,7 @@ void print_drafts(const std::string& heading, const std::vector<Measured>& resul
   fmt::print("\n  {:<24}{:>12}{:>18}{:>12}\n", heading, "acceptance", "tokens per pass", "speed-up");
   for (const Measured& result : results)
     fmt::print("  {:<24}{:>12.3f}{:>18.3f}{:>12.2f}\n", result.name, result.counts.acceptance(),
-               result.counts.words_per_pass(), results[0].seconds / result.seconds);
+               result.counts.tokens_per_pass(), results[0].seconds / result.seconds);
 }
 
 }  // namespace tapestry::lesson37

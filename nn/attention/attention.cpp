@@ -89,17 +89,17 @@ PreparedKV Attention::prepare(const Tensor& keys, const Tensor& values, const Ma
   if (keys.rank() < 2 || values.rank() < 2 || keys.size(-2) != values.size(-2))
     fail("[attention{}] keys and values must be (…, time, width) with equal times, got {} and {}",
          in_quotes(), describe(keys), describe(values));
-  if (!mask.defined()) return prepare_kept(keys, values, {});
+  if (!mask.defined()) return prepare_masked(keys, values, {});
   const Mask pairs = mask.rank() == 1 ? mask.unsqueeze(0) : mask;
-  const Tensor kept = zero_masked(live_keys_of(pairs, keys.shape()), keys);
+  const Tensor kept = zero_masked(visible_keys(pairs, keys.shape()), keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
-  return prepare_kept(kept, one_sequence ? kept : zero_masked(live_keys_of(pairs, values.shape()), values),
-                      pairs);
+  return prepare_masked(kept, one_sequence ? kept : zero_masked(visible_keys(pairs, values.shape()), values),
+                        pairs);
 }
 
-PreparedKV Attention::prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
-                                   const TokenPositions& positions) const {
-  const Mask live_queries = mask.defined() ? live_queries_of(mask) : Mask{};
+PreparedKV Attention::prepare_masked(const Tensor& keys, const Tensor& values, const Mask& mask,
+                                     const TokenPositions& positions) const {
+  const Mask live_queries = mask.defined() ? visible_queries(mask) : Mask{};
   check_strict(live_queries, mask, "mask");
   const auto rotate = [&](const Tensor& part, Size first) { return positions_->rotate_keys(part, first); };
   return {score_->prepare(positions_ ? positions.apply(keys, rotate) : keys), values, mask, live_queries};
@@ -202,7 +202,7 @@ Attention::ScoredPairs Attention::score_pairs(const Tensor& query, const Prepare
     // A score of −∞ masks its pair. A query without any other pair must get no gradient, even if its values are NaN. So
     // the query is masked, too, and all pairs are scored again.
     after = state;
-    pairs = score(*rest, live_queries_of(*rest), after);
+    pairs = score(*rest, visible_queries(*rest), after);
     pairs.scores = zero_masked(pairs.mask, pairs.scores);
   }
   state = std::move(after);
@@ -237,7 +237,7 @@ AttentionOutput Attention::operator()(const Tensor& query, const PreparedKV& mem
   // 2. Mask: select the visible pairs. Local attention keeps only those inside a window.
   const Window window =
       local_ ? (*local_)(pairs.query, pairs.scores, pairs.mask, state.step) : Window{pairs.mask};
-  if (local_ && options_.strict) check_strict(live_queries_of(window.mask), window.mask, "window");
+  if (local_ && options_.strict) check_strict(visible_queries(window.mask), window.mask, "window");
   // 3. Normalise: turn scores into weights. In local-p, they decrease towards the edge of the window.
   const Tensor weights = window.fade(weights_of(pairs.scores, window.mask));
   // 4. Dropout.

@@ -120,8 +120,8 @@ class Attention : public Module {
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const Mask& mask = {}) const;
   /// Like prepare(), but does not set keys and values that no query sees to 0; the caller must have done so.
   /// `positions` are those of the keys.
-  PreparedKV prepare_kept(const Tensor& keys, const Tensor& values, const Mask& mask,
-                          const TokenPositions& positions = {}) const;
+  PreparedKV prepare_masked(const Tensor& keys, const Tensor& values, const Mask& mask,
+                            const TokenPositions& positions = {}) const;
   /// Like prepare(), with the number of valid keys of each batch row, or of each query.
   PreparedKV prepare(const Tensor& keys, const Tensor& values, const ValidLengths& lengths) const;
 
@@ -188,7 +188,7 @@ class Attention : public Module {
   Dropout dropout_;
   std::optional<LocalWindow> local_;
   ModulePtr<PairPositions> positions_;
-  std::optional<ProgrammedScore> score_mod_;
+  std::optional<ScoreModLayer> score_mod_;
   Parameter sink_;
 };
 

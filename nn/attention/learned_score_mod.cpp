@@ -2,14 +2,14 @@
 
 namespace tapestry {
 
-ProgrammedScore::ProgrammedScore(Parent parent, const LearnedScoreMod& program)
-    : Module(std::move(parent)), program_(program) {
-  if (!program_.make) fail("[score_mod{}] a score_mod with parameters must have make, got none", in_quotes());
-  for (const ProgramParameter& one : program_.parameters)
+ScoreModLayer::ScoreModLayer(Parent parent, const LearnedScoreMod& options)
+    : Module(std::move(parent)), options_(options) {
+  if (!options_.make) fail("[score_mod{}] a score_mod with parameters must have make, got none", in_quotes());
+  for (const ScoreModParameter& one : options_.parameters)
     parameters_.emplace_back(*this, one.name, one.shape, one.first);
 }
 
-ScoreMod ProgrammedScore::operator()(Size queries, Size keys, const Tensor& data) const {
+ScoreMod ScoreModLayer::operator()(Size queries, Size keys, const Tensor& data) const {
   std::vector<Tensor> parameters(parameters_.begin(), parameters_.end());
   if (needs_data()) {
     if (!data.defined())
@@ -17,12 +17,12 @@ ScoreMod ProgrammedScore::operator()(Size queries, Size keys, const Tensor& data
            in_quotes());
     parameters.push_back(data);
   }
-  return program_.make(parameters, queries, keys);
+  return options_.make(parameters, queries, keys);
 }
 
-Tensor ProgrammedScore::data(const Tensor& input) const {
+Tensor ScoreModLayer::data(const Tensor& input) const {
   if (!needs_data()) return {};
-  Tensor data = program_.data({parameters_.begin(), parameters_.end()}, input);
+  Tensor data = options_.data({parameters_.begin(), parameters_.end()}, input);
   if (data.rank() != 3 || data.size(0) != input.size(0) || data.size(1) != input.size(1))
     fail("[score_mod{}] data must be (batch, time, n) with the batch and time of the input, got {} from {}",
          in_quotes(), describe(data), describe(input));

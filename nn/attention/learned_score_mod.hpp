@@ -13,7 +13,7 @@
 namespace tapestry {
 
 /// One parameter of a score_mod; every layer has its own copy.
-struct ProgramParameter {
+struct ScoreModParameter {
   std::string name;   // relative to the layer's name
   Dims shape;         // shape of the parameter
   Initialiser first;  // initial values
@@ -32,8 +32,8 @@ using TokenData = std::function<Tensor(const std::vector<Tensor>& parameters, co
 ///                     return score_mod([](auto s, auto at, auto decay) {…}, learned(p[0]));
 ///                   }}
 struct LearnedScoreMod {
-  std::vector<ProgramParameter> parameters = {};  // created by each layer
-  MakeScoreMod make = {};                         // empty: scores are unchanged
+  std::vector<ScoreModParameter> parameters = {};  // created by each layer
+  MakeScoreMod make = {};                          // empty: scores are unchanged
   /// If set, `make` gets its result for all keys, (B, Tk, n), as an additional last parameter, p.back(). Works only in
   /// the self-attention of MultiHeadAttention and TransformerBlock, where the queries are the last of the keys.
   ///     // The forgetting gate ln sigmoid(W x) of each head (FoX, Lin et al. 2025); `make` sums it along the keys.
@@ -42,10 +42,10 @@ struct LearnedScoreMod {
 };
 
 /// Module that holds the parameters of a layer's score_mod.
-class ProgrammedScore : public Module {
+class ScoreModLayer : public Module {
  public:
-  /// Throws if `program` has no make function.
-  ProgrammedScore(Parent parent, const LearnedScoreMod& program);
+  /// Throws if `options` has no make function.
+  ScoreModLayer(Parent parent, const LearnedScoreMod& options);
 
   /// Returns the ScoreMod for this number of queries and keys. `data`: the result of data() for all keys, if
   /// needs_data().
@@ -54,11 +54,11 @@ class ProgrammedScore : public Module {
   /// their batch size or T differs from that of the input.
   Tensor data(const Tensor& input) const;
   /// Returns true if LearnedScoreMod::data is set.
-  bool needs_data() const { return static_cast<bool>(program_.data); }
+  bool needs_data() const { return static_cast<bool>(options_.data); }
 
  private:
   std::deque<Parameter> parameters_;
-  LearnedScoreMod program_;
+  LearnedScoreMod options_;
 };
 
 }  // namespace tapestry

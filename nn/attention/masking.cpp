@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-Mask live_keys_of(const Mask& mask, const Dims& keys) {
+Mask visible_keys(const Mask& mask, const Dims& keys) {
   if (keys.rank() < 2 || mask.rank() < 2)
     fail(
         "[attention] a mask (…, queries, keys) and keys (…, keys, width) "
@@ -52,7 +52,7 @@ Mask same_document(const Indices& documents) {
       .reshape({batch, time, time});
 }
 
-Mask live_queries_of(const Mask& mask) {
+Mask visible_queries(const Mask& mask) {
   Dims shape = mask.shape();
   shape.back() = 1;
   const Mask live = mask.any(shape);

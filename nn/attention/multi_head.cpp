@@ -59,7 +59,7 @@ Tensor zero_unseen_rows(const Mask& mask, const Tensor& x) {
   while (by_head.rank() < mask.rank() - 2) by_head.push_back(1);
   by_head.push_back(x.size(1));
   by_head.push_back(x.size(2));
-  const Mask live = live_keys_of(mask, by_head);
+  const Mask live = visible_keys(mask, by_head);
   return live.defined() ? zero_masked(live.reshape({x.size(0), x.size(1), 1}), x) : x;
 }
 
@@ -132,7 +132,7 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
     key_heads = unsqueeze(key_heads, 2);
     value_heads = unsqueeze(value_heads, 2);
   }
-  PreparedKV memory = attention.prepare_kept(key_heads, value_heads, pairs, positions);
+  PreparedKV memory = attention.prepare_masked(key_heads, value_heads, pairs, positions);
   memory.data =
       attention.data_of(visible_input);  // numbers of each token for a score_mod, such as forget gates
   return memory;
@@ -141,9 +141,9 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
 PreparedKV MultiHeadAttention::with_mask(const PreparedKV& memory, const Mask& mask) const {
   if (!mask.defined()) return {memory.keys, memory.values, {}, {}, memory.data};
   const Mask pairs = with_head_axes(mask);
-  const Mask visible_keys = live_keys_of(pairs, memory.keys.shape());
-  return {zero_masked(visible_keys, memory.keys), zero_masked(visible_keys, memory.values), pairs,
-          live_queries_of(pairs), memory.data};
+  const Mask key_mask = visible_keys(pairs, memory.keys.shape());
+  return {zero_masked(key_mask, memory.keys), zero_masked(key_mask, memory.values), pairs,
+          visible_queries(pairs), memory.data};
 }
 
 PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,

@@ -6,9 +6,13 @@
 
 namespace tapestry {
 
-VisiblePairs::VisiblePairs(const PairRule& rule, Size queries, Size keys, Mask mask,
+VisiblePairs::VisiblePairs(const VisibilityRule& rule, Size queries, Size keys, Mask mask,
                            std::vector<Size> positions)
-    : rule_(rule), queries_(queries), keys_(keys), given_(std::move(mask)), positions_(std::move(positions)) {
+    : rule_(rule),
+      queries_(queries),
+      keys_(keys),
+      caller_mask_(std::move(mask)),
+      positions_(std::move(positions)) {
   if (rule.window < 0 || rule.sinks < 0 || (rule.window == 0 && rule.sinks > 0))
     fail("[pairs] window and sinks must be at least 0, and sinks need a window, got {} and {}", rule.window,
          rule.sinks);
@@ -19,15 +23,15 @@ VisiblePairs::VisiblePairs(const PairRule& rule, Size queries, Size keys, Mask m
                               *std::min_element(positions_.begin(), positions_.end()) < 0))
     fail("[pairs] positions must be at least 0, one for each of the {} keys, got {} positions from {} on",
          keys, positions_.size(), *std::min_element(positions_.begin(), positions_.end()));
-  if (!given_.defined()) return;
+  if (!caller_mask_.defined()) return;
   const auto fits = [&](int back, Size size) {
-    const Size got = given_.rank() < back ? 1 : given_.shape().from_back(back);
+    const Size got = caller_mask_.rank() < back ? 1 : caller_mask_.shape().from_back(back);
     return got == 1 || got == size;
   };
   if (!fits(1, keys) || !fits(2, queries))
     fail(
         "[pairs] mask must broadcast to (…, {} queries, {} keys), got {}; with a cache the keys are all tokens so far",
-        queries, keys, to_string(given_.shape()));
+        queries, keys, to_string(caller_mask_.shape()));
 }
 
 bool VisiblePairs::sees(Size query, Size key) const {
@@ -45,16 +49,16 @@ bool VisiblePairs::hides() const {
 }
 
 AttendMask VisiblePairs::for_attend() const {
-  if (given_.defined()) return visible();
+  if (caller_mask_.defined()) return visible();
   if (!hides()) return {};
   if (rule_.window == 0) return BlockMask::causal(queries_, keys_);
   return BlockMask::where(queries_, keys_, [this](QueryKey pair) { return sees(pair.i, pair.j); });
 }
 
 Mask VisiblePairs::visible() const {
-  if (!hides()) return given_;
-  if (rule_.window == 0) return Mask::causal(queries_, keys_) & given_;
-  return Mask::from(queries_, keys_, [this](Size i, Size j) { return sees(i, j); }) & given_;
+  if (!hides()) return caller_mask_;
+  if (rule_.window == 0) return Mask::causal(queries_, keys_) & caller_mask_;
+  return Mask::from(queries_, keys_, [this](Size i, Size j) { return sees(i, j); }) & caller_mask_;
 }
 
 /// Inserts axes for the heads, because a mask (B, Tq, Tk) would otherwise broadcast along the heads if there are B of
@@ -73,12 +77,12 @@ Mask VisiblePairs::with_head_axes(Mask mask, int axes) {
 }
 
 VisiblePairs VisiblePairs::of_whole_text() const {
-  if (given_.defined() && queries_ != keys_)
+  if (caller_mask_.defined() && queries_ != keys_)
     fail(
         "[pairs] without a mask for the earlier tokens the whole text cannot be computed again, got a mask for {} of {} "
         "tokens; override SelfAttention::next() to use a mask with a cache",
         queries_, keys_);
-  return {rule_, keys_, keys_, given_, positions_};
+  return {rule_, keys_, keys_, caller_mask_, positions_};
 }
 
 }  // namespace tapestry

@@ -10,7 +10,7 @@
 namespace tapestry {
 
 /// Rule for the pairs that self-attention may use.
-struct PairRule {
+struct VisibilityRule {
   /// No query sees a later key.
   bool causal = false;
   /// Each query sees the last `window` keys, its own included (Beltagy et al. 2020); 0: no limit. Unless attention is
@@ -29,7 +29,7 @@ class VisiblePairs {
   /// rule is out of range, if there are more queries than keys, or if the mask does not fit them. `positions`, if
   /// given, has the position of each token, for the window and the sinks. Each token must then come after those that it
   /// may see.
-  VisiblePairs(const PairRule& rule, Size queries, Size keys, Mask mask = {},
+  VisiblePairs(const VisibilityRule& rule, Size queries, Size keys, Mask mask = {},
                std::vector<Size> positions = {});
 
   Size queries() const { return queries_; }        // Tq
@@ -38,7 +38,7 @@ class VisiblePairs {
   /// Returns the position of each token; empty if it is the token's index.
   const std::vector<Size>& positions() const { return positions_; }
   /// Returns the caller's mask alone; undefined without one.
-  const Mask& given() const { return given_; }
+  const Mask& caller_mask() const { return caller_mask_; }
   /// Returns the visible pairs for scores (B, heads, Tq, Tk), as a mask (Tq, Tk), (B, 1, Tq, Tk) or (B, heads, Tq, Tk);
   /// undefined if all pairs are visible.
   Mask mask() const { return with_head_axes(visible(), 1); }
@@ -58,9 +58,9 @@ class VisiblePairs {
   static Mask with_head_axes(Mask mask, int axes);
   bool sees(Size query, Size key) const;
 
-  PairRule rule_;
+  VisibilityRule rule_;
   Size queries_, keys_;
-  Mask given_;
+  Mask caller_mask_;
   std::vector<Size> positions_;
 };
 

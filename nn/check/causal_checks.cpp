@@ -87,20 +87,20 @@ std::string CheckedBlock::moved_cache() const {
            "members of the layer";
   cache = KeyValueCache(2);
   next(start, cache);
-  const KeyValueCache::Mark mark = cache.mark();
+  const KeyValueCache::Snapshot snapshot = cache.snapshot();
   next(tokens(other, half, length), cache);
-  cache.go_back(mark);
+  cache.rewind(snapshot);
   if (differs(largest_gap(next(rest, cache), wanted), y))
-    return "after cache.go_back(), the text goes on with another result. Store tokens with cache.append() and a state "
+    return "after cache.rewind(), the text goes on with another result. Store tokens with cache.append() and a state "
            "with cache.set_state() only";
   const auto exchanged = [](const Tensor& rows) {
     return concat({slice(rows, 0, 1, 2), slice(rows, 0, 0, 1)}, 0);
   };
   cache = KeyValueCache(2);
   next(start, cache);
-  cache.keep_rows({1, 0});
+  cache.reorder_rows({1, 0});
   if (differs(largest_gap(next(exchanged(rest), cache), exchanged(wanted)), y))
-    return "after cache.keep_rows({1, 0}), which a beam search calls, the rows go on with other results. What is "
+    return "after cache.reorder_rows({1, 0}), which a beam search calls, the rows go on with other results. What is "
            "stored in the cache must have the batch as its first axis, and must be all that the layer keeps";
   return {};
 }

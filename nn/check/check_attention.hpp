@@ -66,7 +66,7 @@ struct AttentionCheckResult {
 ///     causal *             no token depends on a later token
 ///     prefix *             the first tokens alone have the same results as within the longer text
 ///     cache *              tokens read through a cache, in parts of several sizes, have the same results
-///     cache, moved *       same, after the cache was copied, its rows were exchanged, or go_back() was called
+///     cache, moved *       same, after the cache was copied, its rows were exchanged, or rewind() was called
 ///     mask                 a masked token does not affect other tokens; each row of the batch can have its own mask
 ///     mask, cached *       a mask gives the same results with a cache; an error here is only a remark, no failure
 ///     fully masked query   a query that may see no key has finite results, and all gradients are finite

@@ -21,7 +21,7 @@ class DecoderSearch final : public AutoregressiveModel {
 
   Step step(const Indices& words) override { return decoder_.step(words, state_, memory_); }
 
-  void keep_rows(const std::vector<Size>& rows) override {
+  void reorder_rows(const std::vector<Size>& rows) override {
     std::vector<Size> sentences;
     for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
     // Hypotheses of one sentence share the encoded source, so it is reordered only if the sentences change.

@@ -105,7 +105,7 @@ class ChatTemplate::Writer {
         add("<|end_header_id|>", Kind::special);
         return add("\n\n", Kind::plain);
       case Format::zephyr:
-        add("<|" + std::string(role) + "|>", Kind::mark);
+        add("<|" + std::string(role) + "|>", Kind::role_marker);
         return add("\n", Kind::plain);
     }
   }

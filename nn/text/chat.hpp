@@ -19,9 +19,9 @@ struct ChatMessage {
 struct ChatPiece {
   /// Kinds of pieces.
   enum class Kind {
-    special,  ///< The name of a special token.
-    mark,     ///< The mark of a role, which is a special token in some vocabularies and plain text in others.
-    plain,    ///< Text without special tokens: contents, roles and line breaks.
+    special,      ///< The name of a special token.
+    role_marker,  ///< The marker of a role, a special token in some vocabularies and plain text in others.
+    plain,        ///< Text without special tokens: contents, roles and line breaks.
   };
   std::string text;                                   ///< The text, or the name of the token.
   Kind kind;                                          ///< The kind of this piece.
@@ -80,7 +80,7 @@ class ChatTemplate {
 std::string chat_text(const std::vector<ChatPiece>& pieces);
 
 /// Returns the ids of a rendered conversation. Special pieces become their tokens, and plain ones are encoded with
-/// SpecialTokens::none, so that a message that spells "<|im_end|>" cannot end its turn. Zephyr's marks of roles are
+/// SpecialTokens::none, so that a message that spells "<|im_end|>" cannot end its turn. Zephyr's role markers are
 /// plain text in some vocabularies; there a message can imitate them. Throws Error if the vocabulary does not have a
 /// special token of the format.
 Ids chat_ids(const ByteLevelBpe& tokenizer, const std::vector<ChatPiece>& pieces);

@@ -47,15 +47,16 @@ void check_own(const BlockOptions& options, const BlockKind& kind, const std::st
 
 /// Returns y, the result of a custom self-attention of x. Throws if y has another shape, or if the cache has `length`
 /// instead of `wanted` tokens: later queries would not see a token that the layer did not store.
-Tensor checked_own(const SelfAttention& own, const Tensor& x, const Tensor& y, Size length, Size wanted) {
+Tensor checked_custom_self(const SelfAttention& custom_self, const Tensor& x, const Tensor& y, Size length,
+                           Size wanted) {
   if (y.shape() != x.shape())
-    fail("[block] {}{} must return the shape of its input, got {} for {}; fix its result", own.type_name(),
-         own.in_quotes(), describe(y), describe(x));
+    fail("[block] {}{} must return the shape of its input, got {} for {}; fix its result",
+         custom_self.type_name(), custom_self.in_quotes(), describe(y), describe(x));
   if (length != wanted)
     fail(
         "[block] {}{} must add its {} tokens to the cache, got {} tokens in it instead of {}; call cache.append() or "
         "cache.set_state() in next()",
-        own.type_name(), own.in_quotes(), x.size(1), length, wanted);
+        custom_self.type_name(), custom_self.in_quotes(), x.size(1), length, wanted);
   return y;
 }
 
@@ -63,8 +64,8 @@ Tensor checked_own(const SelfAttention& own, const Tensor& x, const Tensor& y, S
 Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const VisiblePairs& pairs,
                       KeyValueCache* cache) {
   if (!cache) {
-    PreparedKV own = self.prepare(x, x, pairs.given().defined() ? pairs.mask() : Mask{});
-    if (!pairs.given().defined()) own.mask = pairs.for_attend();
+    PreparedKV own = self.prepare(x, x, pairs.caller_mask().defined() ? pairs.mask() : Mask{});
+    if (!pairs.caller_mask().defined()) own.mask = pairs.for_attend();
     return self.context(x, own);
   }
   const std::vector<Size>& positions = pairs.positions();
@@ -75,7 +76,7 @@ Tensor attend_to_text(const MultiHeadAttention& self, const Tensor& x, const Vis
                           : TokenPositions(pairs.first()));
   cache->append(added.keys, added.values, added.data);
   PreparedKV all{cache->keys(), cache->values(), {}, {}, cache->data()};
-  if (pairs.given().defined())
+  if (pairs.caller_mask().defined())
     all = self.with_mask(all, pairs.mask());
   else
     all.mask = pairs.for_attend();
@@ -99,13 +100,13 @@ TransformerBlock::TransformerBlock(Parent parent, const BlockOptions& options, c
       self(options.attention ? std::optional<MultiHeadAttention>()
                              : std::optional<MultiHeadAttention>(std::in_place, Parent{*this, "self"},
                                                                  attention_options(options, kind, 0))),
-      own(options.attention ? options.attention({*this, "self"}) : ModulePtr<SelfAttention>()),
+      custom_self(options.attention ? options.attention({*this, "self"}) : ModulePtr<SelfAttention>()),
       dropout{{*this, "dropout"}, options.dropout},
       norm_place_(options.norm_place),
       residual_(options.residual),
       rule_{kind.causal, options.window, options.sinks} {
   if (options.attention) check_own(options, kind, in_quotes());
-  if (options.attention && !own)
+  if (options.attention && !custom_self)
     fail("[block{}] BlockOptions::attention must return a layer, got none; use self_attention<…>()",
          in_quotes());
   [[maybe_unused]] const VisiblePairs checked(rule_, 0, 0);
@@ -149,7 +150,8 @@ Tensor TransformerBlock::run(const Tensor& x, const PreparedKV* memory, const Se
 Tensor TransformerBlock::operator()(const Tensor& x, const Mask& mask, const PreparedKV* memory) const {
   return run(x, memory, [&](const Tensor& in) {
     const VisiblePairs pairs(rule_, in.size(1), in.size(1), mask);
-    return own ? checked_own(*own, in, (*own)(in, pairs), 0, 0) : attend_to_text(*self, in, pairs, nullptr);
+    return custom_self ? checked_custom_self(*custom_self, in, (*custom_self)(in, pairs), 0, 0)
+                       : attend_to_text(*self, in, pairs, nullptr);
   });
 }
 
@@ -157,16 +159,16 @@ Tensor TransformerBlock::operator()(const Tensor& x, KeyValueCache& cache, const
                                     const Mask& mask, const std::vector<Size>& positions) const {
   if (!rule_.causal)
     fail("[block{}] the block must be causal to use a cache; set BlockKind::causal", in_quotes());
-  if (own && !positions.empty())
+  if (custom_self && !positions.empty())
     fail(
         "[block{}] tokens must follow one another with BlockOptions::attention, got a list of positions; pass one "
         "token after another",
         in_quotes());
   return run(x, memory, [&](const Tensor& in) {
     const VisiblePairs pairs(rule_, in.size(1), cache.length() + in.size(1), mask, positions);
-    if (!own) return attend_to_text(*self, in, pairs, &cache);
-    const Tensor y = own->next(in, pairs, cache);
-    return checked_own(*own, in, y, cache.length(), pairs.keys());
+    if (!custom_self) return attend_to_text(*self, in, pairs, &cache);
+    const Tensor y = custom_self->next(in, pairs, cache);
+    return checked_custom_self(*custom_self, in, y, cache.length(), pairs.keys());
   });
 }
 

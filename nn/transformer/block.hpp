@@ -44,7 +44,7 @@ struct BlockOptions {
   /// False leaves out the feed-forward layer, or the residual connections, to measure their effect.
   bool feed_forward = true, residual = true;
   /// Sliding window of the self-attention in tokens (0: none), and number of first keys that every later query sees,
-  /// too; see PairRule.
+  /// too; see VisibilityRule.
   Size window = 0, sinks = 0;
   /// Options of the self-attention: a learned sink for each head (AttentionOptions), a gate of the heads' results, and
   /// QK-norm with ε = `epsilon` (MultiHeadOptions).
@@ -95,10 +95,10 @@ class TransformerBlock : public Module {
   Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr,
                     const Mask& mask = {}, const std::vector<Size>& positions = {}) const;
 
-  /// Self-attention; empty if `own` replaces it.
+  /// Self-attention; empty if `custom_self` replaces it.
   std::optional<MultiHeadAttention> self;
   /// Self-attention made by BlockOptions::attention, also named "self"; empty without one.
-  ModulePtr<SelfAttention> own;
+  ModulePtr<SelfAttention> custom_self;
   std::optional<MultiHeadAttention> cross;
   std::optional<FeedForward> feed_forward;
   /// Norms before or after `self`, `cross` and `feed_forward`; empty without that part, or for
@@ -114,7 +114,7 @@ class TransformerBlock : public Module {
 
   NormPlace norm_place_;
   bool residual_;
-  PairRule rule_;
+  VisibilityRule rule_;
 };
 
 }  // namespace tapestry

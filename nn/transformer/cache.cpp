@@ -134,9 +134,9 @@ void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
   length_ += added;
 }
 
-void KeyValueCache::go_back(Mark mark) {
-  length_ = mark.length;
-  state_ = std::move(mark.state);
+void KeyValueCache::rewind(Snapshot to) {
+  length_ = to.length;
+  state_ = std::move(to.state);
   if (length_ == 0) keys_ = values_ = data_ = Tensor();  // the next tokens may have another shape
 }
 
@@ -168,7 +168,7 @@ void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
   length_ = kept;
 }
 
-void KeyValueCache::keep_rows(const std::vector<Size>& rows) {
+void KeyValueCache::reorder_rows(const std::vector<Size>& rows) {
   for (Tensor* store : {&keys_, &values_, &data_})
     if (store->defined()) keep_store_rows(*store, rows, length_);
   const Indices ids(rows, {static_cast<Size>(rows.size())});

@@ -37,15 +37,15 @@ class KeyValueCache {
   void set_state(std::vector<Tensor> state, Size added);
   /// Returns the state; empty before the first token.
   const std::vector<Tensor>& state() const { return state_; }
-  /// A point to which go_back() can return: all that append() and set_state() change.
-  struct Mark {
+  /// A point to which rewind() can return: all that append() and set_state() change.
+  struct Snapshot {
     Size length;                // filled positions
     std::vector<Tensor> state;  // as state()
   };
-  /// Returns the present length and state, for go_back().
-  Mark mark() const { return {length_, state_}; }
-  /// Undoes every append() and set_state() since mark() was called.
-  void go_back(Mark mark);
+  /// Returns the present length and state, for rewind().
+  Snapshot snapshot() const { return {length_, state_}; }
+  /// Undoes every append() and set_state() since snapshot() was called.
+  void rewind(Snapshot to);
   /// Keeps the first `length` positions and the positions in `more`, in this order, and removes all others. The kept
   /// positions move together in memory, so earlier results of keys(), values() and data() change. Throws Error unless
   /// length ≤ more[0] < more[1] < … < length(). Also throws if a tape is active, or if a token would be removed and
@@ -54,7 +54,7 @@ class KeyValueCache {
   /// Makes batch row i the former row rows[i], for a beam search, which copies and drops hypotheses. If there are not
   /// more rows than before, they are moved in place, so earlier results of keys(), values() and data() change. Throws
   /// Error if a row does not exist.
-  void keep_rows(const std::vector<Size>& rows);
+  void reorder_rows(const std::vector<Size>& rows);
 
  private:
   Size capacity_ = 0, length_ = 0;

@@ -18,8 +18,8 @@ class CachedGeneration final : public AutoregressiveModel {
   Step step(const Indices& words) override {
     return {squeeze(model_(words.reshape({words.shape()[0], 1}), cache_), 1), {}};
   }
-  void keep_rows(const std::vector<Size>& rows) override {
-    cache_.keep_rows(rows);
+  void reorder_rows(const std::vector<Size>& rows) override {
+    cache_.reorder_rows(rows);
     rows_ = static_cast<Size>(rows.size());
   }
 

@@ -10,7 +10,7 @@ namespace tapestry {
 
 namespace {
 
-LatentOptions checked(const LatentOptions& options, const std::string& name) {
+LatentAttentionOptions checked(const LatentAttentionOptions& options, const std::string& name) {
   if (options.width < 1 || options.heads < 1 || options.head_width < 1 || options.rank < 1)
     fail(
         "[latent_attention{}] width, heads, head_width and rank must be at least 1, got {}, {}, {} and {}; "
@@ -39,7 +39,7 @@ Tensor by_head(const Tensor& weight, Size heads) {
 
 }  // namespace
 
-LatentAttention::LatentAttention(Parent parent, const LatentOptions& options)
+LatentAttention::LatentAttention(Parent parent, const LatentAttentionOptions& options)
     : SelfAttention(std::move(parent)),
       options_(checked(options, in_quotes())),
       down{{*this, "down"}, options.width, options.rank, Bias::no},

@@ -12,7 +12,7 @@
 namespace tapestry {
 
 /// Options of LatentAttention.
-struct LatentOptions {
+struct LatentAttentionOptions {
   Size width = 0;       // d: width of the inputs and of the result
   Size heads = 1;       // H: number of heads
   Size head_width = 0;  // d_h: width of a head's keys, without the rotary part, and of its values
@@ -33,19 +33,19 @@ struct LatentOptions {
 /// The cache stores [c; R_t W^KR x], d_c + d_R numbers per token. A cached step uses absorbed matrices: it compares
 /// (W^UK_i)ᵀ W^Q_i x with c, sums the latent vectors, and multiplies the sum by W^UV_i. So it never computes the
 /// keys and values of earlier tokens.
-///     options.block.attention = self_attention<LatentAttention>(LatentOptions{…});
+///     options.block.attention = self_attention<LatentAttention>(LatentAttentionOptions{…});
 ///     options.positions = no_positions();
 class LatentAttention : public SelfAttention {
  public:
   /// Throws unless width, heads, head_width and rank are at least 1, and rotary_width is even and at least 0.
-  LatentAttention(Parent parent, const LatentOptions& options);
+  LatentAttention(Parent parent, const LatentAttentionOptions& options);
 
   Tensor operator()(const Tensor& x, const VisiblePairs& pairs) const override;
   /// Appends the latent vectors to the cache's keys (B, T, d_c + d_R); it stores no values.
   Tensor next(const Tensor& x, const VisiblePairs& pairs, KeyValueCache& cache) const override;
 
   /// Returns the options as given.
-  const LatentOptions& options() const { return options_; }
+  const LatentAttentionOptions& options() const { return options_; }
 
  private:
   /// Returns [c; R_t W^KR x] (B, T, d_c + d_R) for tokens at positions `first`, `first` + 1, …
@@ -57,7 +57,7 @@ class LatentAttention : public SelfAttention {
   AttendOptions attend_options(const VisiblePairs& pairs) const;
   void check_input(const Tensor& x) const;
 
-  LatentOptions options_;  // declared before the layers, which are built from it
+  LatentAttentionOptions options_;  // declared before the layers, which are built from it
 
  public:
   /// W^DKV (d_c, d), W^UK and W^UV (H · d_h, d_c), W^Q (H · d_h, d), W^O (d, H · d_h)

@@ -2,8 +2,8 @@
 
 namespace tapestry {
 
-void StackCache::keep_rows(const std::vector<Size>& rows) {
-  for (KeyValueCache& layer : layers) layer.keep_rows(rows);
+void StackCache::reorder_rows(const std::vector<Size>& rows) {
+  for (KeyValueCache& layer : layers) layer.reorder_rows(rows);
 }
 
 void StackCache::keep_positions(Size length, const std::vector<Size>& more) {
@@ -17,8 +17,8 @@ TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOption
   if (options.norm_place == NormPlace::pre)
     norm.emplace(Parent{*this, "norm"}, options.norm, options.width, options.epsilon);
   for (Size i = 1; i < layers; ++i) {
-    if (blocks[i].own)
-      blocks[i].own->share(*blocks[0].own);
+    if (blocks[i].custom_self)
+      blocks[i].custom_self->share(*blocks[0].custom_self);
     else if (ModulePtr<PairPositions>& positions = blocks[i].self->attention.positions())
       positions->share(*blocks[0].self->attention.positions());
   }
@@ -42,13 +42,13 @@ Tensor TransformerStack::operator()(Tensor x, StackCache& cache, std::span<const
   if (static_cast<Size>(cache.layers.size()) != blocks.size())
     fail("[stack{}] the cache must have one layer for each block, got {} blocks and {} layers; use cache()",
          in_quotes(), blocks.size(), cache.layers.size());
-  std::vector<KeyValueCache::Mark> before;
-  for (const KeyValueCache& layer : cache.layers) before.push_back(layer.mark());
+  std::vector<KeyValueCache::Snapshot> before;
+  for (const KeyValueCache& layer : cache.layers) before.push_back(layer.snapshot());
   try {
     for (Size i = 0; i < blocks.size(); ++i)
       x = blocks[i](x, cache.layers[static_cast<std::size_t>(i)], memory_of(memories, i), mask, positions);
   } catch (...) {
-    for (std::size_t i = 0; i < before.size(); ++i) cache.layers[i].go_back(std::move(before[i]));
+    for (std::size_t i = 0; i < before.size(); ++i) cache.layers[i].rewind(std::move(before[i]));
     throw;
   }
   return norm ? (*norm)(x) : x;

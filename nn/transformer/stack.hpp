@@ -13,9 +13,9 @@ namespace tapestry {
 struct StackCache {
   std::vector<KeyValueCache> layers;  // one per block
 
-  /// length(): tokens so far; keep_rows() and keep_positions(): as in KeyValueCache, for every layer.
+  /// length(): tokens so far; reorder_rows() and keep_positions(): as in KeyValueCache, for every layer.
   Size length() const { return layers.empty() ? 0 : layers.front().length(); }
-  void keep_rows(const std::vector<Size>& rows);
+  void reorder_rows(const std::vector<Size>& rows);
   void keep_positions(Size length, const std::vector<Size>& more);
 };
 

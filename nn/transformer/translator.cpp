@@ -31,14 +31,14 @@ class CachedTranslation final : public AutoregressiveModel {
     return {logits, weights};
   }
 
-  void keep_rows(const std::vector<Size>& rows) override {
+  void reorder_rows(const std::vector<Size>& rows) override {
     std::vector<Size> sentences;
     for (Size row : rows) sentences.push_back(sentences_.at(static_cast<std::size_t>(row)));
     // Hypotheses of one sentence share its prepared source, so it is reordered only if the sentences change.
     if (sentences != sentences_)
       for (PreparedKV& memory : memories_) memory = select_rows(memory, rows);
     sentences_ = std::move(sentences);
-    cache_.keep_rows(rows);
+    cache_.reorder_rows(rows);
   }
 
  private:

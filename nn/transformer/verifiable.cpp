@@ -8,13 +8,13 @@ namespace tapestry {
 
 namespace {
 
-/// Returns the mask (T, length) of the last T words: each sees itself and its ancestors.
+/// Returns the mask (T, length) of the last T tokens: each sees itself and its ancestors.
 Mask tree_mask(const std::vector<Size>& parents, Size queries) {
   const auto length = static_cast<Size>(parents.size()), first = length - queries;
   std::vector<char> sees(static_cast<std::size_t>(queries * length), 0);
   for (Size i = 0; i < queries; ++i)
-    for (Size word = first + i; word >= 0; word = parents[static_cast<std::size_t>(word)])
-      sees[static_cast<std::size_t>(i * length + word)] = 1;
+    for (Size token = first + i; token >= 0; token = parents[static_cast<std::size_t>(token)])
+      sees[static_cast<std::size_t>(i * length + token)] = 1;
   return Mask::from(queries, length,
                     [&](Size i, Size j) { return sees[static_cast<std::size_t>(i * length + j)] != 0; });
 }
@@ -26,13 +26,13 @@ VerifiableLanguageModel::VerifiableLanguageModel(const LanguageModel& model, Siz
   model.require_eval("language model");
 }
 
-Tensor VerifiableLanguageModel::extend(const std::vector<std::int64_t>& words,
+Tensor VerifiableLanguageModel::extend(const std::vector<std::int64_t>& tokens,
                                        const std::vector<Size>& parents) {
-  if (words.empty() || words.size() != parents.size())
+  if (tokens.empty() || tokens.size() != parents.size())
     fail("[verifiable] there must be at least one word, and one parent for each, got {} words and {} parents",
-         words.size(), parents.size());
+         tokens.size(), parents.size());
   std::vector<Size> all = parents_, depths = depths_;
-  bool chain = true;  // of all words
+  bool chain = true;  // of all tokens
   for (const Size parent : parents) {
     const auto position = static_cast<Size>(all.size());
     if (parent < -1 || parent >= position)
@@ -41,16 +41,16 @@ Tensor VerifiableLanguageModel::extend(const std::vector<std::int64_t>& words,
     all.push_back(parent);
     depths.push_back(parent < 0 ? 0 : depths[static_cast<std::size_t>(parent)] + 1);
   }
-  // Every depth equals its index if and only if each word follows the one before.
+  // Every depth equals its index if and only if each token follows the one before.
   for (std::size_t i = 0; i < depths.size(); ++i) chain = chain && depths[i] == static_cast<Size>(i);
-  const auto count = static_cast<Size>(words.size());
-  const Indices ids(words, {1, count});
+  const auto count = static_cast<Size>(tokens.size());
+  const Indices ids(tokens, {1, count});
   const Size before = length();
   Tensor logits;
   try {
     logits = chain ? model_(ids, cache_) : model_(ids, cache_, tree_mask(all, count), depths);
   } catch (...) {
-    cache_.keep_positions(before, {});  // a block may have stored the words before another threw
+    cache_.keep_positions(before, {});  // a block may have stored the tokens before another threw
     throw;
   }
   parents_ = std::move(all);

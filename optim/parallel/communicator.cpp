@@ -12,7 +12,7 @@ void Communicator::exchange(int to, std::span<const std::byte> out, int from, st
     ++messages_;
     bytes_ += out.size();
   }
-  if (!out.empty() || !in.empty()) hand_over(to, out, from, in);
+  if (!out.empty() || !in.empty()) do_exchange(to, out, from, in);
 }
 
 bool Communicator::native_all_reduce(std::span<float>) { return false; }

@@ -50,7 +50,7 @@ class Communicator {
   virtual bool native_all_reduce(std::span<float> x);
 
   /// Returns true if this rank may print why the run ends. Under MPI only the first call on each machine returns true.
-  virtual bool may_speak() { return true; }
+  virtual bool may_report() { return true; }
 
   /// Bytes that this rank has sent so far, in messages_sent() messages.
   std::uint64_t bytes_sent() const { return bytes_; }
@@ -58,7 +58,7 @@ class Communicator {
   std::uint64_t messages_sent() const { return messages_; }
 
  private:
-  virtual void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) = 0;
+  virtual void do_exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) = 0;
 
   int rank_, size_;
   std::uint64_t bytes_ = 0, messages_ = 0;
@@ -70,7 +70,7 @@ class OneRank : public Communicator {
   OneRank() : Communicator(0, 1) {}
 
  private:
-  void hand_over(int, std::span<const std::byte>, int, std::span<std::byte>) override {}
+  void do_exchange(int, std::span<const std::byte>, int, std::span<std::byte>) override {}
 };
 
 }  // namespace tapestry

@@ -35,7 +35,7 @@ double DataParallel::gradients(std::uint64_t seed, std::uint64_t step,
     const PartLoss mine = loss(part);
     const bool last = i + 1 == end_part();
     if (!mine.mean.defined() || mine.count == 0) {
-      if (last) sum_->nothing();
+      if (last) sum_->skip_backward();
       continue;
     }
     if (last)

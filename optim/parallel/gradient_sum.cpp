@@ -25,11 +25,11 @@ class GradientSum::Work {
  public:
   virtual ~Work() = default;
   virtual void backward(Tape& tape, const Tensor& loss, double share) = 0;
-  virtual void nothing() = 0;
+  virtual void skip_backward() = 0;
   virtual double finish(double own_share) = 0;
   virtual Size buckets() const = 0;
 
-  double talked = 0, waited = 0;
+  double all_reduce_seconds = 0, wait_seconds = 0;
 
   template <class T>
   class Of;
@@ -71,11 +71,11 @@ class GradientSum::Work::Of : public GradientSum::Work {
           return Tensor();
         });
     tape.backward(loss, full(loss.shape(), share, loss.dtype()));
-    nothing();
+    skip_backward();
   }
 
   /// Completes the weights that backward did not reach: the gradients that they already have are sent.
-  void nothing() override {
+  void skip_backward() override {
     for (std::size_t w = 0; w < weights_.size(); ++w) copy_to_bucket(w, nullptr);
   }
 
@@ -93,8 +93,8 @@ class GradientSum::Work::Of : public GradientSum::Work {
       } catch (...) {
         error_ = std::current_exception();
       }
-    waited = now() - begun;
-    talked = std::exchange(sending_, 0);
+    wait_seconds = now() - begun;
+    all_reduce_seconds = std::exchange(sending_, 0);
     for (const Tensor& weight : weights_) weight.clear_grad();
     if (error_) std::rethrow_exception(error_);
     const double all = total_;
@@ -229,10 +229,10 @@ GradientSum::~GradientSum() = default;
 void GradientSum::backward(Tape& tape, const Tensor& loss, double share) {
   work_->backward(tape, loss, share);
 }
-void GradientSum::nothing() { work_->nothing(); }
+void GradientSum::skip_backward() { work_->skip_backward(); }
 double GradientSum::finish(double own_share) { return work_->finish(own_share); }
 Size GradientSum::buckets() const { return work_->buckets(); }
-double GradientSum::talked() const { return work_->talked; }
-double GradientSum::waited() const { return work_->waited; }
+double GradientSum::all_reduce_seconds() const { return work_->all_reduce_seconds; }
+double GradientSum::wait_seconds() const { return work_->wait_seconds; }
 
 }  // namespace tapestry

@@ -34,7 +34,7 @@ class GradientSum {
   /// rank's last backward of the step. Gradients that the weights already have are added.
   void backward(Tape& tape, const Tensor& loss, double share);
   /// Replaces backward() on a rank whose last part is empty. Sends the gradients that the weights already have.
-  void nothing();
+  void skip_backward();
   /// Waits for the sums, then sets every weight's gradient to the sum over all ranks, divided by the sum of all
   /// ranks' `own_share`. Returns that sum of shares. A weight without a gradient on any rank keeps none. Throws
   /// RankFailure; the gradients are then cleared.
@@ -43,9 +43,9 @@ class GradientSum {
   /// Number of buckets.
   Size buckets() const;
   /// Seconds that the all-reduce took in the last step.
-  double talked() const;
+  double all_reduce_seconds() const;
   /// Seconds that finish() waited in the last step.
-  double waited() const;
+  double wait_seconds() const;
 
  private:
   class Work;

@@ -45,7 +45,7 @@ class ThreadRank : public Communicator {
   ThreadRank(Wire& wire, int rank) : Communicator(rank, wire.how.ranks), wire_(wire) {}
 
  private:
-  void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
+  void do_exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
     const Clock::time_point begun = Clock::now(), end = begun + of_seconds(wire_.how.timeout);
     std::unique_lock lock(wire_.mutex);
     if (!out.empty()) {

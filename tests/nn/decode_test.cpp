@@ -40,7 +40,7 @@ class Chain final : public AutoregressiveModel {
     return {tensor(logits, {n, vocabulary}, DType::f64),
             tensor(alignment, {n, static_cast<Size>(tables_.size())}, DType::f64)};
   }
-  void keep_rows(const std::vector<Size>& rows) override {
+  void reorder_rows(const std::vector<Size>& rows) override {
     std::vector<Size> kept;
     for (Size row : rows) kept.push_back(rows_.at(static_cast<std::size_t>(row)));
     rows_ = kept;
@@ -150,7 +150,7 @@ TEST_CASE("a model whose logits are NaN has no likeliest word: no search invents
    public:
     Size rows() const override { return 2; }
     Step step(const Indices&) override { return {tensor({{0, 1, 2}, {0, std::nan(""), 2}}, DType::f64), {}}; }
-    void keep_rows(const std::vector<Size>&) override {}
+    void reorder_rows(const std::vector<Size>&) override {}
   } model;
   using Catch::Matchers::ContainsSubstring;
   const auto told = ContainsSubstring("the logits of sentence 1");

@@ -8,7 +8,7 @@
 using namespace tapestry;
 
 TEST_CASE("a Linear's bias begins as its initialiser says, with zeros by default") {
-  const auto ones_and_twos = [](const FirstValues& first) {
+  const auto ones_and_twos = [](const InitialiserArguments& first) {
     for (std::size_t i = 0; i < first.values.size(); ++i) first.values[i] = i % 2 == 0 ? 1 : 2;
   };
   Linear plain(3, 4), gate(3, 4, Bias::yes, xavier, ones_and_twos),

@@ -67,7 +67,7 @@ class Told final : public AutoregressiveModel {
     return {tensor(logits, {rows(), oracle_.vocabulary}, DType::f64),
             tensor(alignment, {rows(), 3}, DType::f64)};
   }
-  void keep_rows(const std::vector<Size>& rows) override {
+  void reorder_rows(const std::vector<Size>& rows) override {
     std::vector<Ids> kept;
     for (const Size row : rows) kept.push_back(texts_.at(static_cast<std::size_t>(row)));
     texts_ = kept;
@@ -135,7 +135,7 @@ TEST_CASE("where all words are equally likely, the earliest goes first") {
     explicit Even(Size rows) : rows_(rows) {}
     Size rows() const override { return rows_; }
     Step step(const Indices&) override { return {zeros({rows_, 40}), {}}; }
-    void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+    void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
    private:
     Size rows_;
@@ -165,7 +165,7 @@ TEST_CASE("of sentences that end with equal scores the first stays") {
       ++step_;
       return {tensor(logits, {rows_, 3}, DType::f64), {}};
     }
-    void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+    void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
    private:
     Size rows_ = 1, step_ = 0;
@@ -189,7 +189,7 @@ TEST_CASE("a word of probability 0, or one that is not a number, is never writte
         for (const double one : {never, never, 0.5, never, 0.25, never}) logits.push_back(one);
       return {tensor(logits, {rows_, 6}, DType::f64), {}};
     }
-    void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+    void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
    private:
     Size rows_ = 1;

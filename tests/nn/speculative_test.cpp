@@ -195,7 +195,7 @@ TEST_CASE("a draft equal to the target is always accepted, and a disjoint one ne
   check_fit(all);
   CHECK(all.counts.accepted == all.counts.drafted);
   CHECK(all.counts.passes == 25 * 1000);  // four words a pass
-  CHECK(all.counts.words_per_pass() == Approx(expected_words_per_pass(1, 3)));
+  CHECK(all.counts.tokens_per_pass() == Approx(expected_tokens_per_pass(1, 3)));
 
   const Tabled even(1, 0.05, 0);
   Tabled odd(1, 0.05, 1);
@@ -214,10 +214,10 @@ TEST_CASE("the formula predicts the words per pass where acceptance is independe
   how.max_length = 200;
   const SpeculationStatistics counts = fit(flat, draft, how, 500).counts;
   CHECK(counts.acceptance() == Approx(0.2).margin(0.01));
-  CHECK(counts.words_per_pass() == Approx(expected_words_per_pass(0.2, 4)).epsilon(0.02));
-  CHECK(expected_words_per_pass(0.5, 3) == Approx(1.875));
-  CHECK(expected_words_per_pass(0, 5) == 1);
-  CHECK(expected_words_per_pass(0.9, 0) == 1);
+  CHECK(counts.tokens_per_pass() == Approx(expected_tokens_per_pass(0.2, 4)).epsilon(0.02));
+  CHECK(expected_tokens_per_pass(0.5, 3) == Approx(1.875));
+  CHECK(expected_tokens_per_pass(0, 5) == 1);
+  CHECK(expected_tokens_per_pass(0.9, 0) == 1);
 }
 
 TEST_CASE("greedy speculation writes the words that the table says, for any draft and draft length") {
@@ -237,7 +237,7 @@ TEST_CASE("greedy speculation writes the words that the table says, for any draf
     Tabled target(1), small(seed);
     ModelDraft draft(small, std::vector<Size>(static_cast<std::size_t>(k), branches));
     Ids called;
-    how.on_word = [&](Size, std::int64_t word) { called.push_back(word); };
+    how.on_token = [&](Size, std::int64_t word) { called.push_back(word); };
     const Speculated found = speculate(target, draft, {4, 1}, how);
     CHECK(found.text.ids == expected);
     CHECK(called == expected);
@@ -292,7 +292,7 @@ TEST_CASE("speculation: one seed, one text; the log-probability is the model's")
 TEST_CASE("prompt look-up proposes what followed the longest match at the latest place") {
   UniformDraws draws{Stream(1, 1)};
   const auto proposed = [&](const Ids& text, Size longest, Size count, Size depth = 99) {
-    return PromptLookup(longest, count).propose(text, depth, {}, draws).words;
+    return PromptLookup(longest, count).propose(text, depth, {}, draws).tokens;
   };
   CHECK(proposed({1, 2, 3, 9, 2, 4, 1, 2}, 2, 2) ==
         Ids{3, 9});  // of two words, before one word's later match
@@ -328,6 +328,6 @@ TEST_CASE("speculation: errors") {
   CHECK(message_of([&] { ModelDraft(empty, {1, 0}); }) == "[model_draft] branches must be at least 1, got 0");
   CHECK(message_of([&] { PromptLookup(0, 1); }) ==
         "[prompt_lookup] longest must be at least 1 and count at least 0, got 0 and 1");
-  CHECK(message_of([&] { expected_words_per_pass(1.5, 2); }) ==
+  CHECK(message_of([&] { expected_tokens_per_pass(1.5, 2); }) ==
         "[speculate] acceptance must be in [0, 1] and drafted at least 0, got 1.5 and 2");
 }

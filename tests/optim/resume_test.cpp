@@ -90,16 +90,16 @@ struct Run {
   void save(const std::filesystem::path& path) {
     TrainingState state;
     state.sections = living();
-    state.set_whole("step", step);
-    state.set_whole("averaged", static_cast<std::uint64_t>(average.updates()));
+    state.set_integer("step", step);
+    state.set_integer("averaged", static_cast<std::uint64_t>(average.updates()));
     state.set_random("random", random_state());
     state.save(path);
   }
   void load(const std::filesystem::path& path) {
     const TrainingState state = TrainingState::load(path);
     state.restore(living());
-    step = state.whole("step");
-    average.resume(static_cast<Size>(state.whole("averaged")));
+    step = state.integer("step");
+    average.resume(static_cast<Size>(state.integer("averaged")));
     random_state() = state.random("random");
   }
   End end() { return {weight.to_vector(), average.state().at("w").to_vector()}; }

@@ -53,14 +53,14 @@ struct LittleRun {
   void save(const std::filesystem::path& path) {
     TrainingState state;
     state.sections = living();
-    state.set_whole("step", step);
+    state.set_integer("step", step);
     state.set_random("random", random_state());
     state.save(path);
   }
   void load(const std::filesystem::path& path) {
     const TrainingState state = TrainingState::load(path);
     state.restore(living());
-    step = state.whole("step");
+    step = state.integer("step");
     random_state() = state.random("random");
   }
 };
@@ -104,7 +104,7 @@ TEST_CASE("values come back exactly") {
       0.1, -0.0, 5e-324, 1.7976931348623157e308, 1.0 / 3, std::numeric_limits<double>::infinity(), 3};
   for (int i = 0; i < 7; ++i) state.set_number(fmt::format("n{}", i), numbers[i]);
   state.set_number("nan", std::nan(""));
-  state.set_whole("large", ~std::uint64_t{0});
+  state.set_integer("large", ~std::uint64_t{0});
   state.set_text("text", "zwei\nZeilen \"x\"");
   state.set_random("random", {~std::uint64_t{0}, 1, 2});
   state.save(folder / "state");
@@ -114,16 +114,16 @@ TEST_CASE("values come back exactly") {
     CHECK((value == numbers[i] && std::signbit(value) == std::signbit(numbers[i])));
   }
   CHECK(std::isnan(back.number("nan")));
-  CHECK(back.whole("large") == ~std::uint64_t{0});
+  CHECK(back.integer("large") == ~std::uint64_t{0});
   CHECK(back.text("text") == "zwei\nZeilen \"x\"");
   CHECK(back.random("random") == RandomState{~std::uint64_t{0}, 1, 2});
   CHECK(back.has("text"));
   CHECK_FALSE(back.has("none"));
-  CHECK_THAT(message_of([&] { back.whole("none"); }),
+  CHECK_THAT(message_of([&] { back.integer("none"); }),
              ContainsSubstring("state'") && ContainsSubstring("\"none\""));
-  CHECK_THAT(message_of([&] { back.whole("text"); }),
+  CHECK_THAT(message_of([&] { back.integer("text"); }),
              ContainsSubstring("zwei\\x0aZeilen") && ContainsSubstring("whole"));
-  CHECK_THAT(message_of([&] { back.whole("n0"); }),
+  CHECK_THAT(message_of([&] { back.integer("n0"); }),
              ContainsSubstring("must be a whole number from 0 to 2^64 - 1, got \"0.1\""));
   CHECK_THAT(message_of([&] { back.number("text"); }), ContainsSubstring("must be a number"));
   CHECK_THAT(message_of([&] { back.random("n0"); }), ContainsSubstring("three whole numbers"));

@@ -79,7 +79,7 @@ int train(Communicator& ranks, int count, char** words) {
   if (ranks.rank() == 0 && std::filesystem::exists(file)) {
     const TrainingState saved = TrainingState::load(file);
     saved.restore({{"model", net.state()}, {"optimiser", adam.state()}});
-    step = saved.whole("step");
+    step = saved.integer("step");
   }
   step = broadcast(ranks, step);
   const std::uint64_t begun = step;
@@ -106,7 +106,7 @@ int train(Communicator& ranks, int count, char** words) {
     if (step % 10 == 0 && ranks.rank() == 0) {
       TrainingState saved;
       saved.sections = {{"model", net.state()}, {"optimiser", adam.state()}};
-      saved.set_whole("step", step);
+      saved.set_integer("step", step);
       saved.save(file);
     }
   }

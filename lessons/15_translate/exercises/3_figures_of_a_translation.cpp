@@ -127,7 +127,7 @@ class Table final : public AutoregressiveModel {
         logits.push_back(p > 0 ? std::log(p) : -1e30);
     return {tensor(logits, {words.count(), 7}, DType::f64), {}};
   }
-  void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+  void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
  private:
   Size rows_ = 1;

@@ -58,7 +58,7 @@ void judge(Judge& judge) {
                     [&](const Sizes& n) {
                       const double alpha = judge.random().uniform(), c = judge.random().uniform();
                       judge.same(speed_up(alpha, n[0], c),
-                                 expected_words_per_pass(alpha, n[0]) / (static_cast<double>(n[0]) * c + 1),
+                                 expected_tokens_per_pass(alpha, n[0]) / (static_cast<double>(n[0]) * c + 1),
                                  "the speed-up");
                     },
                     {.f32 = false});

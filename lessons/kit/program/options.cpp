@@ -208,7 +208,7 @@ int Lesson::complain(std::string_view what, int code) const {
   std::fflush(stdout);
   std::cout.flush();
   const std::string line = fmt::format("{}: {}\n", slug_, cut_to(printable(what), kLongestComplaint));
-  if (!options_.ranks.communicator().may_speak()) return code;
+  if (!options_.ranks.communicator().may_report()) return code;
   if (silent_scope_)
     fmt::print(stderr, "{}", line);  // a SilentScope drops the output of std::cerr
   else

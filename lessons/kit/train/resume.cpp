@@ -98,9 +98,9 @@ void Checkpoints::save(const RunPlace& place, bool always) {
   state.sections = sections();
   state.set_text("run", run_);
   for (const auto& [name, text] : texts) state.set_text(name, text);
-  state.set_whole("step", static_cast<std::uint64_t>(place.step));
-  state.set_whole("epoch", static_cast<std::uint64_t>(place.data.epoch));
-  state.set_whole("index", static_cast<std::uint64_t>(place.data.index));
+  state.set_integer("step", static_cast<std::uint64_t>(place.step));
+  state.set_integer("epoch", static_cast<std::uint64_t>(place.data.epoch));
+  state.set_integer("index", static_cast<std::uint64_t>(place.data.index));
   state.set_number("seconds", place.seconds);
   state.set_number("words", place.words);
   state.save(file_);

@@ -7,7 +7,7 @@
 namespace tapestry::kit {
 
 Size saved_size(const TrainingState& saved, const std::string& name, Size least, Size most) {
-  const std::uint64_t value = saved.whole(name);
+  const std::uint64_t value = saved.integer(name);
   if (value < static_cast<std::uint64_t>(least) || value > static_cast<std::uint64_t>(most))
     fail("\"{}\" must be from {} to {}, got {}", name, least, most, value);
   return static_cast<Size>(value);

@@ -55,7 +55,7 @@ SavedTranslator load_translator(const std::filesystem::path& checkpoint) {
   try {
     loaded.source = Lexicon::from(saved, "source", checkpoint.string());
     loaded.target = Lexicon::from(saved, "target", checkpoint.string());
-    loaded.step = static_cast<Size>(saved.whole("step"));
+    loaded.step = static_cast<Size>(saved.integer("step"));
     loaded.model = model_of(saved, loaded.source.size(), loaded.target.size());
     loaded.model->load_state(trained_weights(saved));
   } catch (const std::exception& error) {

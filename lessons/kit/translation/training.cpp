@@ -72,7 +72,7 @@ std::uint64_t hash_of(const Corpus& corpus) {
 
 const State& trained_weights(const TrainingState& saved) {
   const auto average = saved.sections.find("average");
-  const bool begun = static_cast<Size>(saved.whole("step")) >= kAverageEvery;
+  const bool begun = static_cast<Size>(saved.integer("step")) >= kAverageEvery;
   return begun && average != saved.sections.end() ? average->second : saved.sections.at("model");
 }
 

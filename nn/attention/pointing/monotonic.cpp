@@ -132,8 +132,8 @@ PreparedKV MonotonicAttention::prepare(const Tensor& keys, const Tensor& values,
     fail("[monotonic{}] lengths must be one for each row, got keys {} and lengths {}", in_quotes(),
          describe(keys), to_string(lengths.shape()));
   const Mask mask = lengths.mask(keys.size(1));
-  return {score_->prepare(zero_masked(live_keys_of(mask, keys.shape()), keys)),
-          zero_masked(live_keys_of(mask, values.shape()), values),
+  return {score_->prepare(zero_masked(visible_keys(mask, keys.shape()), keys)),
+          zero_masked(visible_keys(mask, values.shape()), values),
           mask,
           {}};
 }

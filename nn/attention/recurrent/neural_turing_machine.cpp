@@ -44,14 +44,14 @@ NeuralTuringMachineOptions checked(const NeuralTuringMachineOptions& o, const st
 
 /// Returns the initial biases of the interface.
 Initialiser first_interface(const NeuralTuringMachineOptions& o) {
-  return [o](const FirstValues& first) {
+  return [o](const InitialiserArguments& first) {
     for (double& value : first.values) value = 0;
     const Layout at = layout_of(o);
     const auto set = [&](Size row, double value) { first.values[static_cast<std::size_t>(row)] = value; };
     for (Size h = 0; h < at.heads; ++h) {
       const HeadStart start = h < o.readers ? o.readers_start : o.writers_start;
       if (start == HeadStart::undecided) continue;
-      const bool on = start == HeadStart::step_on && o.reach > 0;
+      const bool on = start == HeadStart::advance && o.reach > 0;
       // β is 4.0; the preferred shift is e² times as likely as any other; γ is 2.3.
       set(at.strength + h, 4);
       set(at.shift + h * (2 * o.reach + 1) + (on ? o.reach + 1 : o.reach), 2);

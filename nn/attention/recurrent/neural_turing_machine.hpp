@@ -10,9 +10,9 @@ namespace tapestry {
 /// Addressing of the heads: by content, by shift, or both.
 enum class HeadMoves { by_content, by_shift, by_both };
 /// Initial behaviour of a head, set by the initial `interface_bias`. `undecided`: all biases are 0, so all shifts are
-/// equally likely and the weights blur. `stay` and `step_on`: the head favours its current slot, or the next one. The
+/// equally likely and the weights blur. `stay` and `advance`: the head favours its current slot, or the next one. The
 /// gate is ½ in all three; β starts near 4 in the latter two, so content counts as well.
-enum class HeadStart { undecided, stay, step_on };
+enum class HeadStart { undecided, stay, advance };
 
 struct NeuralTuringMachineOptions {
   /// Width of the inputs.
@@ -25,7 +25,7 @@ struct NeuralTuringMachineOptions {
   /// r: a head shifts by −r … r slots.
   Size reach = 1;
   HeadMoves moves = HeadMoves::by_both;                                           // addressing of all heads
-  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::step_on;  // initial behaviour
+  HeadStart readers_start = HeadStart::stay, writers_start = HeadStart::advance;  // initial behaviour
 };
 
 /// State of the machine between two steps.

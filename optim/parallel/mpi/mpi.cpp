@@ -67,7 +67,7 @@ volatile std::sig_atomic_t quiet = 0;    // 1: print nothing
 volatile std::sig_atomic_t stopped = 0;  // 1: mpirun has stopped this rank
 int* spoken = nullptr;                   // shared by all ranks of this machine; 1: the reason was printed
 
-bool first_to_speak() { return std::atomic_ref(*spoken).exchange(1) == 0; }
+bool first_to_report() { return std::atomic_ref(*spoken).exchange(1) == 0; }
 
 /// Waits for a message. It yields at first, since most messages arrive soon; then it sleeps, so that a long wait does
 /// not occupy a core.
@@ -112,7 +112,7 @@ class MpiRank : public Communicator {
     return true;
   }
 
-  bool may_speak() override { return first_to_speak(); }
+  bool may_report() override { return first_to_report(); }
 
   /// Tells all other ranks that the run is over, and gives them 0.3 s to receive the message.
   void announce_end() {
@@ -131,7 +131,7 @@ class MpiRank : public Communicator {
   }
 
  private:
-  void hand_over(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
+  void do_exchange(int to, std::span<const std::byte> out, int from, std::span<std::byte> in) override {
     std::vector<MPI_Request> requests;
     in_pieces(in.size(), piece_, [&](std::size_t begin, int count) {
       MPI_Irecv(in.data() + begin, count, MPI_BYTE, from, kData, MPI_COMM_WORLD, &requests.emplace_back());
@@ -171,7 +171,7 @@ void ended_by_mpirun(int) {
       "tapestry: mpirun has ended this run: a rank has died, or you stopped it; run the same command to resume from "
       "the last checkpoint, if there is one\n";
   constexpr int kMicrosecondsToLeave = 500'000;
-  if (!quiet && first_to_speak() && write(2, sentence.data(), sentence.size()) < 0) _exit(kEnded);
+  if (!quiet && first_to_report() && write(2, sentence.data(), sentence.size()) < 0) _exit(kEnded);
   if (stopped) return;
   stopped = 1;
   std::signal(SIGALRM, end_at_once);
@@ -234,7 +234,7 @@ int run_under_mpi(const MpiRanks& how, const std::function<int(Communicator&)>& 
     } catch (const AlreadyReported&) {
       end_all(kEnded);
     } catch (const std::exception& error) {
-      if (ranks.may_speak()) std::fprintf(stderr, "tapestry: %s\n", error.what());
+      if (ranks.may_report()) std::fprintf(stderr, "tapestry: %s\n", error.what());
     }
     if (code != 0) {
       quiet = 1;

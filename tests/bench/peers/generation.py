@@ -25,7 +25,7 @@ class Cache:
         self.length = end
         return self.keys[:, :, :end], self.values[:, :, :end]
 
-    def keep_rows(self, rows):
+    def reorder_rows(self, rows):
         filled = slice(0, self.length)
         self.keys[:, :, filled] = self.keys[rows, :, filled]
         self.values[:, :, filled] = self.values[rows, :, filled]
@@ -117,7 +117,7 @@ def beam_search():
                 last = (best % words).view(rows, 1)
                 history = [kept[before] for kept in history] + [last]
                 for cache in caches:
-                    cache.keep_rows(before)
+                    cache.reorder_rows(before)
             return torch.cat(history, 1)
 
         yield variant, run

@@ -28,7 +28,7 @@ TEST_CASE("safetensors: written bytes are what the format says, to a reader of i
     return value;
   };
   const Tensor matrix = random_normal({3, 5}, 1, DType::f64);
-  for (const Written as : {Written::as_they_are, Written::bf16})
+  for (const WriteDType as : {WriteDType::unchanged, WriteDType::bf16})
     for (int longer = 0; longer < 9; ++longer) {  // each length of the header, mod 8
       CAPTURE(longer, static_cast<int>(as));
       const State state{{"a", random_normal({3}, 2)},
@@ -54,7 +54,7 @@ TEST_CASE("safetensors: written bytes are what the format says, to a reader of i
         CAPTURE(name);
         const nlohmann::json& one = json.at(name);
         const std::string type = one.at("dtype");
-        CHECK(type == (as == Written::bf16 ? "BF16" : x.dtype() == DType::f64 ? "F64" : "F32"));
+        CHECK(type == (as == WriteDType::bf16 ? "BF16" : x.dtype() == DType::f64 ? "F64" : "F32"));
         const std::size_t size = type == "F64" ? 8 : type == "F32" ? 4 : 2;
         CHECK(one.at("shape").get<std::vector<Size>>() ==
               std::vector<Size>(x.shape().begin(), x.shape().end()));

@@ -101,7 +101,7 @@ TEST_CASE("safetensors: weights written in bf16 are the nearest, in half the byt
   const auto count = static_cast<Size>(values.size());
   for (const DType type : {DType::f32, DType::f64}) {
     const State state{{"values", tensor(values, {count}, type)}, {"many", random_normal({1000}, 1, type)}};
-    write_safetensors(folder / "half", state, {{"a", "b"}}, Written::bf16);
+    write_safetensors(folder / "half", state, {{"a", "b"}}, WriteDType::bf16);
     write_safetensors(folder / "whole", {{"values", state.at("values").to(DType::f32)},
                                          {"many", state.at("many").to(DType::f32)}});
     const SafeTensors back = read_safetensors(folder / "half");
@@ -427,6 +427,6 @@ TEST_CASE("safetensors: a NaN of any payload stays one in bf16") {
   const auto count = static_cast<Size>(values.size());
   Tensor x = zeros({count});
   std::memcpy(x.mutable_data<float>(), values.data(), values.size() * sizeof(float));
-  write_safetensors(folder / "nan", {{"x", x}}, {}, Written::bf16);
+  write_safetensors(folder / "nan", {{"x", x}}, {}, WriteDType::bf16);
   for (const double found : read_safetensors(folder / "nan").at("x").to_vector()) CHECK(std::isnan(found));
 }

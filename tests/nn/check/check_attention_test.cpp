@@ -58,7 +58,7 @@ struct Recomputed : OneHead {
 
 struct SeesAll : OneHead {
   using OneHead::OneHead;
-  Mask mask(const VisiblePairs& pairs, const Tensor&) const override { return pairs.given(); }
+  Mask mask(const VisiblePairs& pairs, const Tensor&) const override { return pairs.caller_mask(); }
 };
 
 struct ForgetsTheGivenMask : OneHead {
@@ -239,7 +239,7 @@ struct TwoHeadsByMask : TwoHeads {
 struct MaskByHead : TwoHeads {
   using TwoHeads::TwoHeads;
   Mask mask(const VisiblePairs& pairs, const Tensor&) const override {
-    return pairs.given() & Mask::causal(pairs.queries(), pairs.keys());
+    return pairs.caller_mask() & Mask::causal(pairs.queries(), pairs.keys());
   }
 };
 

@@ -69,7 +69,7 @@ TEST_CASE("a cache that is moved keeps its memory, and an empty one can be copie
   CHECK(copied.keys().data<float>() != memory);
 }
 
-TEST_CASE("keep_rows gives each row its source, whichever rows change places, in the memory of before") {
+TEST_CASE("reorder_rows gives each row its source, whichever rows change places, in the memory of before") {
   constexpr Size kRows = 5;
   std::vector<std::vector<Size>> orders = {{0, 1, 2, 3, 4},
                                            {1, 2, 3, 4, 0},
@@ -92,7 +92,7 @@ TEST_CASE("keep_rows gives each row its source, whichever rows change places, in
     const float* const memory = cache.keys().data<float>();
     const Tensor before[] = {contiguous(cache.keys()).detach(), contiguous(cache.values()).detach(),
                              contiguous(cache.data()).detach()};
-    cache.keep_rows(rows);
+    cache.reorder_rows(rows);
     const auto count = static_cast<Size>(rows.size());
     const Indices ids(rows, {count});
     const Tensor after[] = {cache.keys(), cache.values(), cache.data()};
@@ -109,7 +109,7 @@ TEST_CASE("keep_rows gives each row its source, whichever rows change places, in
   const Tensor x = random_normal({2, 1, 1, 3}, 1);
   cache.append(x, x);
   for (const Size wrong : {-1, 2})
-    CHECK_THROWS_WITH(cache.keep_rows({0, wrong}), ContainsSubstring("kept rows must be from 0 to 1"));
+    CHECK_THROWS_WITH(cache.reorder_rows({0, wrong}), ContainsSubstring("kept rows must be from 0 to 1"));
 }
 
 TEST_CASE("a call that throws leaves the cache as it was") {
@@ -141,23 +141,23 @@ TEST_CASE("a call that throws in the last layer leaves no layer's cache changed"
   for (const KeyValueCache& layer : cache.layers) CHECK(layer.length() == 0);
 }
 
-TEST_CASE("a cache goes back to a mark: its length, its state, and its shape if it was empty") {
+TEST_CASE("a cache rewinds to a snapshot: its length, its state, and its shape if it was empty") {
   KeyValueCache cache(2);
-  KeyValueCache::Mark mark = cache.mark();
+  KeyValueCache::Snapshot snapshot = cache.snapshot();
   const Tensor x = random_normal({1, 2, 3, 5}, 1), wider = random_normal({2, 2, 1, 7}, 1);
   cache.append(x, x);
-  cache.go_back(mark);
+  cache.rewind(snapshot);
   cache.append(wider, wider);
-  mark = cache.mark();
+  snapshot = cache.snapshot();
   cache.append(wider, wider);
-  cache.go_back(mark);
+  cache.rewind(snapshot);
   CHECK(equal_bits(cache.values(), wider));
 
   KeyValueCache constant(1);
   constant.set_state({x}, 3);
-  mark = constant.mark();
+  snapshot = constant.snapshot();
   constant.set_state({wider}, 1);
-  constant.go_back(mark);
+  constant.rewind(snapshot);
   CHECK(constant.length() == 3);
   CHECK(equal_bits(constant.state().at(0), x));
 }

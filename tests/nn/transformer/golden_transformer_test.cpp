@@ -79,7 +79,7 @@ TEST_CASE("position schemes told to attention equal the reference") {
   ScoreState state;
   state.step = has(name, "later") ? 11 : 0;
   const AttentionOutput looked =
-      attention(query, attention.prepare_kept(key, value, golden.mask("mask"), state.step), state);
+      attention(query, attention.prepare_masked(key, value, golden.mask("mask"), state.step), state);
   golden.check("weights", looked.weights);
   golden.check("output", looked.context);
   tape.backward(golden.weigh(looked.context));

@@ -322,7 +322,7 @@ TEST_CASE("samples follow the model's probabilities, temperature and cuts") {
     Step step(const Indices&) override {
       return {expand(log(tensor({0.5, 0.3, 0.15, 0.05}, DType::f64)), {rows_, 4}), {}};
     }
-    void keep_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
+    void reorder_rows(const std::vector<Size>& rows) override { rows_ = static_cast<Size>(rows.size()); }
 
    private:
     Size rows_;
@@ -350,7 +350,7 @@ TEST_CASE("samples follow the model's probabilities, temperature and cuts") {
   // Words are told as they are chosen, each with its row; the one that ends a sentence is not.
   std::vector<std::vector<std::int64_t>> told(3);
   Dice three(3);
-  const auto heard = sample(three, {.end = 1, .on_word = [&](Size row, std::int64_t word) {
+  const auto heard = sample(three, {.end = 1, .on_token = [&](Size row, std::int64_t word) {
                                       told[static_cast<std::size_t>(row)].push_back(word);
                                     }});
   for (std::size_t row = 0; row < 3; ++row) CHECK(told[row] == heard[row].ids);

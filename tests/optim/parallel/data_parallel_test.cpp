@@ -122,7 +122,7 @@ Run together(const How& how) {
     if (ranks.rank() == 0 && std::filesystem::exists(how.file)) {
       const TrainingState saved = TrainingState::load(how.file);
       saved.restore({{"model", model.state()}, {"optimiser", update->state()}});
-      step = saved.whole("step");
+      step = saved.integer("step");
     }
     step = broadcast(ranks, step);
     DataParallel all(ranks, model.parameters(), how.parallel);
@@ -138,7 +138,7 @@ Run together(const How& how) {
       if (step == how.save_at && ranks.rank() == 0) {
         TrainingState saved;
         saved.sections = {{"model", model.state()}, {"optimiser", update->state()}};
-        saved.set_whole("step", step);
+        saved.set_integer("step", step);
         saved.save(how.file);
       }
     }
@@ -253,7 +253,7 @@ TEST_CASE("gradients: what is absent, what was there, what is frozen, a part wit
 TEST_CASE("talk is hidden behind backward", "[threads]") {
   // A slow wire, and a backward that takes its time: 8 layers whose gradients come one after the other.
   for (const bool overlap : {true, false}) {
-    std::optional<double> talked, waited;
+    std::optional<double> all_reduce_seconds, wait_seconds;
     std::mutex mutex;
     run_on_threads({.ranks = 2, .latency = 0.004}, [&](Communicator& ranks) {
       std::vector<Tensor> weights;
@@ -271,15 +271,15 @@ TEST_CASE("talk is hidden behind backward", "[threads]") {
         return PartLoss{sum(x), 1};
       });
       const std::lock_guard lock(mutex);
-      talked = all.sum()->talked();
-      waited = all.sum()->waited();
+      all_reduce_seconds = all.sum()->all_reduce_seconds();
+      wait_seconds = all.sum()->wait_seconds();
     });
-    CAPTURE(overlap, *talked, *waited);
-    CHECK(*talked >= 8 * 0.008);
+    CAPTURE(overlap, *all_reduce_seconds, *wait_seconds);
+    CHECK(*all_reduce_seconds >= 8 * 0.008);
     if (overlap)
-      CHECK(*waited < 0.5 * *talked);
+      CHECK(*wait_seconds < 0.5 * *all_reduce_seconds);
     else
-      CHECK(*waited >= 0.9 * *talked);
+      CHECK(*wait_seconds >= 0.9 * *all_reduce_seconds);
   }
 }
 

@@ -48,7 +48,7 @@ class Scripted : public SequenceModel {
       const std::vector<double>& look = all.looks_.at(at++);
       return {tensor(logits, {1, all.words_}), tensor(look, {1, static_cast<Size>(look.size())})};
     }
-    void keep_rows(const std::vector<Size>&) override {}
+    void reorder_rows(const std::vector<Size>&) override {}
     const Scripted& all;
     std::size_t at = 0;
   };

@@ -157,7 +157,7 @@ TEST_CASE("a string may come in two parts, and no step sees a later one", "[turi
 }
 
 TEST_CASE("gradients of a neural Turing machine", "[turing]") {
-  for (const HeadStart start : {HeadStart::undecided, HeadStart::stay, HeadStart::step_on}) {
+  for (const HeadStart start : {HeadStart::undecided, HeadStart::stay, HeadStart::advance}) {
     const auto machine =
         make({.in = 2, .hidden = 3, .slots = 4, .width = 2, .readers_start = start, .writers_start = start});
     const auto f = [&](const Tensor& x) {
@@ -191,10 +191,10 @@ TEST_CASE("heads start as they are asked to: they stay, step on, or blur", "[tur
       return max(slice(heads, 1, 1, 3)).item();
     };  // of the writers'
     CAPTURE(reach);
-    const Tensor usual = stands(HeadStart::stay, HeadStart::step_on);
+    const Tensor usual = stands(HeadStart::stay, HeadStart::advance);
     CHECK(least(usual, 0, 1, 0) > 0.5);
     CHECK(least(usual, 1, 3, 4) > 0.5);
-    const Tensor other = stands(HeadStart::step_on, HeadStart::undecided);
+    const Tensor other = stands(HeadStart::advance, HeadStart::undecided);
     CHECK(least(other, 0, 1, 4) > 0.5);
     CHECK(most(other) < 0.5);
   }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kHeads = 2;
 
-LatentOptions options_of(Size rotary) {
+LatentAttentionOptions options_of(Size rotary) {
   return {.width = 8, .heads = 2, .head_width = 3, .rank = 5, .rotary_width = rotary, .base = 100};
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("latent attention: no tokens, no rows, f32") {
 }
 
 TEST_CASE("latent attention refuses sizes that do not fit") {
-  CHECK_THROWS_WITH(LatentAttention({}, LatentOptions{.width = 8, .heads = 2, .head_width = 4}),
+  CHECK_THROWS_WITH(LatentAttention({}, LatentAttentionOptions{.width = 8, .heads = 2, .head_width = 4}),
                     ContainsSubstring("must be at least 1, got 8, 2, 4 and 0"));
   CHECK_THROWS_WITH(LatentAttention({}, options_of(3)),
                     ContainsSubstring("rotary_width must be even") && ContainsSubstring("got 3"));

@@ -86,7 +86,7 @@ void check_cache(const Variant& variant, const LanguageModel& model) {
   model(ids.columns(0, 6), cache, mask_of(variant, 6, 6));
   StackCache copy = cache;
   model(ids.columns(0, 4), cache, mask_of(variant, 4, 10));
-  copy.keep_rows({1, 0});
+  copy.reorder_rows({1, 0});
   std::vector<std::int64_t> turned = ids.to_vector();
   std::rotate(turned.begin(), turned.begin() + time, turned.end());
   const Tensor logits = model(Indices(turned, ids.shape()).columns(6, 8), copy, mask_of(variant, 2, 8));
