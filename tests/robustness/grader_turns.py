@@ -14,7 +14,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "grader"))
 from campaign import LIMIT, Campaign, plain_environment
-from terminal_test import EXERCISE
+from course import EXERCISE
 
 # What a hole may hold: the exit code of a check, and words that only its verdict has.
 ANSWERS = {

@@ -373,5 +373,71 @@ class Passed(unittest.TestCase):
                 self.assertEqual((folder / ".progress").exists(), passed, done)
 
 
+class LongTests(unittest.TestCase):
+    """Long tests that have passed are not run again by tests/run until something that they depend on changes."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tapestry-long-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        (self.folder / "build/release").mkdir(parents=True)
+        (self.folder / "build/release/CMakeCache.txt").write_text("option=1\n")
+        (self.folder / ".gitignore").write_text("build\n")
+        (self.folder / "source").write_text("one\n")
+        subprocess.run("git init -q . && git add . && git -c user.name=x -c user.email=x commit -qm x", shell=True,
+                       cwd=self.folder, check=True)
+        functions = re.findall(r"^(?:user_tests|digest_of_sources)\(\) \{\n.*?^\}\n", (ROOT / "tests/run").read_text(), re.S | re.M)
+        self.assertEqual(len(functions), 2)
+        self.script = "\n".join(functions) + r"""
+say() { echo "$*"; }
+die() { say "$*"; exit 2; }
+lessons_of_today() { echo "02_other"; }
+run_ctest() { echo "left out: $3"; echo "$LOG" >"$1/tests.log"; }
+user_tests "$1"
+"""
+
+    def run_tests(self, how="once", verdicts=(("a/long", "   Passed", 9.25), ("a/quick", "   Passed", 4.99),
+                                             ("a/wrong", "***Failed", 30.0), ("b/longer", "   Passed", 130.5))):
+        log = "\n".join(f"{i:3}/346 Test {f'#{i}':>4}: {name} {'.' * (30 - len(name))}{verdict} {seconds:7.2f} sec"
+                        for i, (name, verdict, seconds) in enumerate(verdicts, 1))
+        done = subprocess.run(["bash", "-c", self.script, "run", how], cwd=self.folder, capture_output=True, text=True,
+                              env={**os.environ, "LOG": log}, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return set(re.search(r"left out: \^\((.*)\)\$", done.stdout)[1].split("|"))
+
+    def test_only_those_that_passed_are_left_out(self):
+        always = {"exercises/(02_other)"}
+        self.assertEqual(self.run_tests(), always)
+        self.assertEqual(self.run_tests(verdicts=[("c/new", "   Passed", 6.0)]), always | {"a/long", "b/longer"})
+        self.assertEqual(self.run_tests(verdicts=[]), always | {"a/long", "b/longer", "c/new"})
+
+    def test_again_runs_all_and_forgets_what_fails_now(self):
+        self.run_tests()
+        always = {"exercises/(02_other)"}
+        self.assertEqual(self.run_tests("again", [("a/long", "***Failed", 9.0), ("b/longer", "   Passed", 9.0)]), always)
+        self.assertEqual(self.run_tests(), always | {"b/longer"})
+
+    def test_a_change_of_sources_or_options_runs_all(self):
+        def changed_source():
+            (self.folder / "source").write_text("two\n")
+
+        def new_source():
+            (self.folder / "new").write_text("")
+
+        def changed_option():
+            (self.folder / "build/release/CMakeCache.txt").write_text("option=2\n")
+
+        for change in (changed_source, new_source, changed_option):
+            with self.subTest(change.__name__):
+                self.run_tests()
+                self.assertIn("a/long", self.run_tests())
+                change()
+                self.assertNotIn("a/long", self.run_tests())
+
+    def test_without_git_all_run(self):
+        shutil.rmtree(self.folder / ".git")
+        self.run_tests()
+        self.assertNotIn("a/long", self.run_tests())
+
+
 if __name__ == "__main__":
     sys.exit(unittest.main())
