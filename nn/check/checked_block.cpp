@@ -232,7 +232,7 @@ std::string CheckedBlock::f32() const {
 }
 
 Tensor CheckedBlock::reconstructed(const Tensor& x) const {
-  const std::unique_ptr<TransformerBlock> block = another();
+  const std::unique_ptr<TransformerBlock> block = make_block();
   block->load_state(block_->state());
   return whole(*block, x);
 }
