@@ -97,8 +97,9 @@ void show_border(const Network& network, const Points& points, const kit::Option
     chart.series.push_back({label == 0 ? "first spiral" : "second spiral", select(of_one, 1, 0).to_vector(),
                             select(of_one, 1, 1).to_vector(), kit::Mark::points});
   }
-  const kit::Grid grid{-1.15, 1.15, 120};
-  const Tensor probability = softmax(network(tensor(grid.places(), {grid.side * grid.side, 2})), -1);
+  const kit::SquareGrid grid{-1.15, 1.15, 120};
+  const Tensor probability =
+      softmax(network(tensor(grid.points(), {grid.points_per_side * grid.points_per_side, 2})), -1);
   chart.series.push_back(kit::contour("border", grid, select(probability, -1, 1).to_vector(), 0.5));
   kit::show(chart, options.out / "border.svg");
 }

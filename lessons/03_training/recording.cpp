@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const kit::Grid kPlane{-1.15, 1.15, 29};
+const kit::SquareGrid kPlane{-1.15, 1.15, 29};
 constexpr double kSure = 8, kUnits = 40;  // log-odds are clamped to ±kSure, far from the border
 
 Json rounded(const std::vector<double>& values, double unit) {
@@ -26,14 +26,14 @@ Json rounded(const std::vector<double>& values, double unit) {
 }  // namespace
 
 void TrainingRecorder::after(Size step, const Network& network) {
-  const Tensor z = network(tensor(kPlane.places(), {kPlane.side * kPlane.side, 2}));
+  const Tensor z = network(tensor(kPlane.points(), {kPlane.points_per_side * kPlane.points_per_side, 2}));
   steps.push_back(step);
   log_odds.push_back((select(z, -1, 1) - select(z, -1, 0)).to_vector());
 }
 
 void save_recordings(const std::array<Trained, 3>& trained, const kit::Points& points,
                      const kit::Options& options) {
-  Json data = {{"least", kPlane.least}, {"most", kPlane.most}, {"side", kPlane.side}};
+  Json data = {{"least", kPlane.min}, {"most", kPlane.max}, {"side", kPlane.points_per_side}};
   for (Size label = 0; label < kClasses; ++label) {  // in hundredths: x, y, x, y, …
     const Tensor of_one = slice(points.x, 0, label, points.x.size(0), kClasses);
     data["points"].push_back(rounded(of_one.to_vector(), 0.01));

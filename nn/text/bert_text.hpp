@@ -1,4 +1,4 @@
-// BERT's pre-tokenization: clean-up, accents, lower case, and the split into words (Devlin et al. 2019).
+// BERT's normalisation and pre-tokenization (the BasicTokenizer of Devlin et al. 2019).
 #pragma once
 
 #include <string>
@@ -11,17 +11,19 @@ namespace tapestry {
 struct BertTextOptions {
   /// Converts to lower case, as "uncased" models require.
   bool lower_case = true;
-  /// Decomposes characters and removes the marks: "é" becomes "e". "Uncased" models require this too.
+  /// Decomposes characters (NFD) and removes non-spacing marks: "é" becomes "e". Everything else stays decomposed: a
+  /// Hangul syllable becomes its letters. "Uncased" models require this too.
   bool strip_accents = true;
   /// Puts a space before and after each Chinese character.
   bool space_cjk = true;
 };
 
-/// Cleans a text. In this order: removes controls and U+FFFD, replaces white space with U+0020, and, as set
-/// in `options`, puts spaces around Chinese characters, strips accents, and converts to lower case.
+/// Normalises a text: drops the characters of class BertClass::dropped, replaces those of class BertClass::space (tab,
+/// LF and CR included) with U+0020, and then, as set in `options`, surrounds Chinese characters with spaces, strips
+/// accents and converts to lower case, in this order.
 std::u32string bert_cleaned(std::u32string_view text, const BertTextOptions& options = {});
 
-/// Splits cleaned text at spaces into words; each punctuation character is a separate word. The views refer
+/// Splits normalised text at spaces into words; each punctuation character is a separate word. The views refer
 /// to `cleaned`.
 std::vector<std::u32string_view> bert_words(std::u32string_view cleaned);
 

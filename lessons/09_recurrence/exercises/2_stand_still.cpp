@@ -1,15 +1,17 @@
-// 9.2 stand_still: States after the last symbol
+// 9.2 stand_still: Padding must not change the state
 // debug, 15 minutes
 //
-// A plain cell runs over strings of different lengths, x (B, T, in). Short strings are padded at their end.
+// A vanilla RNN (Elman) cell reads a batch of strings of different lengths, x (B, T, in). Shorter strings are padded at
+// the end.
 //
 //     h_t = tanh(W x_t + U h_{t−1} + b),    h_0 = 0
 //
-// The function should return the state of each string after its own last symbol, (B, H). But a short string gets one
-// state if it is alone, and another one if it is in a batch with a longer string. Find the mistake.
+// The function should return the state of each string after its last symbol, (B, H). But the state of a short string
+// depends on the batch: in a batch with a longer string, it differs from the state of the same string alone. Find the
+// mistake.
 //
-// The padding may be any number, also ∞ or NaN. It must change neither the states nor the gradients. w has the shape
-// (H, in), u (H, H) and b (H).
+// The padding may have any value, including ∞ and NaN. It must change neither the states nor the gradients. w has the
+// shape (H, in), u (H, H) and b (H).
 #include "lessons/grader/answer.hpp"
 
 Tensor last_states(const Tensor& x, const ValidLengths& lengths, const Tensor& w, const Tensor& u,
@@ -37,11 +39,12 @@ Tensor last_states(const Tensor& x, const ValidLengths& lengths, const Tensor& w
 // start: The symbols of the string have ended, but its state still changes. A step with a symbol of zeros computes
 //   tanh(U h + b), which is not h. Compare the state after the last symbol with the state one step later.
 //
-// wrong: After its end, the state of a string becomes 0, so all short strings get the same state. A string must keep
+// wrong: After its end, the state of a string becomes 0, so all padded strings get the same state. A string must keep
 //   the state after its last symbol.
 // - h = where(inside, next, h);
 // + h = where(inside, next, zero);
-// wrong: Each string takes one step too many, with a symbol from the padding. The last symbol is at lengths[row] − 1.
+// wrong: A padded string takes one step too many: at t = lengths[row], its state still changes. Its last symbol is at
+//   lengths[row] − 1.
 // - const Tensor next = tanh(matmul(symbol, transpose(w)) + matmul(h, transpose(u)) + b);
 // - h = where(inside, next, h);
 // + const Tensor next = tanh(matmul(symbol, transpose(w)) + matmul(h, transpose(u)) + b);
@@ -54,8 +57,8 @@ Tensor last_states(const Tensor& x, const ValidLengths& lengths, const Tensor& w
 //   own condition.
 // - h = where(inside, next, h);
 // + h = where(Mask::from(batch, 1, [&](Size, Size) { return t < lengths[0]; }), next, h);
-// wrong: The states are right, but the padding is still multiplied with W. In W's gradient, the padding x is then
-//   multiplied by 0, and 0 · ∞ is NaN. Mask the symbols as well.
+// wrong: The states are right, but W's gradient is not. It contains the product of the padding and a gradient of 0, and
+//   0 · ∞ is NaN. Mask the symbols as well.
 // - const Tensor symbol = where(inside, select(x, 1, t), zero);
 // + const Tensor symbol = select(x, 1, t);
 // wrong: You multiply the symbols by a mask of ones and zeros, and 0 · ∞ is NaN. `where` selects instead: the values
@@ -121,18 +124,22 @@ void judge(Judge& judge) {
       compare(lengths, n[1], n[2], n[3]);
     });
   });
-  judge.claim("keeps padding out of states and gradients, also ∞ and NaN", [&] {
+  judge.claim("keeps padding out of states and gradients, including ∞ and NaN", [&] {
     const ValidLengths lengths = {4, 2};
     const auto compare = [&](double filling, Size in, Size width) {
       const Tensor x = judge.uniform({2, 4, in}, 0.2, 0.9),
                    w = variable(judge.uniform({width, in}, 0.2, 0.9));
       const Tensor u = variable(judge.normal({width, width})), b = variable(judge.normal({width}));
-      const auto gradients = [&](double value) {
+      const auto results = [&](double value) {
         Tape tape;
         const Tensor states = last_states(filled(x, lengths, value), lengths, w, u, b);
-        return tape.gradients(states, ones(states.shape(), DType::f64), std::vector{b, u, w});
+        std::vector<Tensor> all =
+            tape.gradients(states, ones(states.shape(), DType::f64), std::vector{b, u, w});
+        all.push_back(states.detach());
+        return all;
       };
-      const std::vector<Tensor> clean = gradients(0), poisoned = gradients(filling);
+      const std::vector<Tensor> clean = results(0), poisoned = results(filling);
+      judge.same(poisoned[3], clean[3], "the states");
       judge.same(poisoned[0], clean[0], "the gradient of b");
       judge.same(poisoned[1], clean[1], "the gradient of U");
       judge.same(poisoned[2], clean[2], "the gradient of W");

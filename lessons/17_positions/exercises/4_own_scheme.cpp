@@ -1,15 +1,15 @@
-// 17.4 own_scheme: A position scheme that holds at four times the length
+// 17.4 own_scheme: A position scheme that extrapolates to four times the length
 // design, 20 minutes
 //
-// Write a position scheme. Order(n) returns the scores of n queries and n keys, (n, n), with row i for the
-// query at position i. The scores are the only information about order. The weights are softmax(Order(n), -1).
+// Write a position scheme. For a scheme `order`, order(n) returns the scores of n queries and n keys, (n, n), with row i
+// for the query at position i. The scores are the only information about order. The weights are softmax(order(n), -1).
 //
-// The task is a shift: at each position t, the model must name the symbol at position t − s. Its answer is
-// computed from the weighted mixture of all symbols. The step s is 3, then 4, 5 and 6, with a new scheme each
-// time. The scheme must learn s from strings of 12 symbols, in 300 steps of Adam with your learning rate.
+// The task is a shift by s: at each position t ≥ s, the model must predict the symbol at position t − s. Its
+// prediction is computed from the weighted mixture of all symbols. The shift s is 3, then 4, 5 and 6, with a new
+// scheme each time. The scheme must learn s from strings of 12 symbols, in 300 steps of Adam with your learning rate.
 //
-// After that, at least 99 % of the symbols must be right in strings of 48. The scheme may have at most 40
-// learned numbers. Fewer are better: the grader keeps your best scheme.
+// After that, at least 99 % of the predictions must be right in strings of 48 symbols. The scheme must have 1 to 40
+// parameters. Fewer are better: the grader keeps your best scheme.
 //
 // The given scheme is ALiBi with a learned slope. You may change all the code between the lines with ↓ and ↑.
 #include "lessons/grader/answer.hpp"
@@ -25,7 +25,7 @@
 //: };
 //: constexpr double kLearningRate = 0.1;
 struct Order : Module {
-  static constexpr Size kReach = 8;  // farther than any step, and farther distances count as this one
+  static constexpr Size kReach = 8;  // above the largest s; larger distances are clamped to it
 
   Tensor operator()(Size n) const {  // (n, n)
     std::vector<std::int64_t> rows;
@@ -39,8 +39,8 @@ struct Order : Module {
 constexpr double kLearningRate = 0.1;
 //]
 
-// hint: Which keys get the largest score from ALiBi, for any slope? Which key should get it? And which scheme
-//   from the chapter can raise the score of a single distance?
+// hint: Which keys can get the largest score from ALiBi, and which key should get it? Which scheme of the chapter can
+//   raise the score of a single distance?
 // hint: Use a table with one number for each distance −r … r, where farther distances use the last number. For
 //   query i and key j, the row is clamp(j − i, __, __) + __.
 // hint: With a Parameter numbers{*this, "numbers", {2 * kReach + 1, 1}, zeros}, embedding(numbers,
@@ -48,20 +48,20 @@ constexpr double kLearningRate = 0.1;
 //   are never the answer.
 //
 // start: ALiBi's score falls or rises with |j − i|. So the largest weight is either on the query's own position
-//   or on the farthest key, but never on the key s positions back. Also, ALiBi cannot distinguish left from
-//   right.
+//   or on the farthest key but, except at single positions, not on the key s positions back. Also, ALiBi cannot
+//   distinguish left from right.
 //
-// wrong: Left and right share their numbers. So s positions back gets the same score as s positions on, and
-//   half of the weight is on the wrong side.
+// wrong: Left and right share their numbers. So the key s positions ahead gets the same score as the key s positions
+//   back, and half of the weight is on the wrong side.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back(std::min(std::abs(j - i), kReach));
-// wrong: Your distances repeat after 12, like a hand of rotary. That has no effect in strings of 12. But in
-//   strings of 48, every twelfth key gets the score of the right one.
+// wrong: Your distances repeat with period 12. That has no effect in strings of 12. But in strings of 48, every
+//   twelfth key gets the score of the right one.
 // - for (Size j = 0; j < n; ++j) rows.push_back(std::clamp(j - i, -kReach, kReach) + kReach);
 // + for (Size j = 0; j < n; ++j) rows.push_back((j - i + 120) % 12);
-// wrong: With a reach of 2, all steps from 3 on share one number. So the table cannot distinguish the right key
-//   from the keys behind it.
-// - static constexpr Size kReach = 8;  // farther than any step, and farther distances count as this one
+// wrong: With a reach of 2, all distances from 2 on share one number. So the table cannot distinguish the right key
+//   from the others that are at least 2 positions back.
+// - static constexpr Size kReach = 8;  // above the largest s; larger distances are clamped to it
 // + static constexpr Size kReach = 2;
 // wrong: You have a number for each position of a key, which is the same for all queries. It can prefer a
 //   position, but not a distance.
@@ -69,7 +69,7 @@ constexpr double kLearningRate = 0.1;
 // + for (Size j = 0; j < n; ++j) rows.push_back(std::min(j, 2 * kReach));
 // wrong: A number for each distance up to ±47 exceeds the budget. And strings of 12 never contain distances
 //   beyond 11, so these numbers are never trained.
-// - static constexpr Size kReach = 8;  // farther than any step, and farther distances count as this one
+// - static constexpr Size kReach = 8;  // above the largest s; larger distances are clamped to it
 // + static constexpr Size kReach = 47;
 // wrong: With a learning rate of 0.001, the numbers have hardly changed after 300 steps.
 // - constexpr double kLearningRate = 0.1;
@@ -127,7 +127,7 @@ void judge(Judge& judge) {
   judge.claim("stays within the budget",
               [&] { judge.between(numbers, 1, 40, "the number of learned numbers"); });
   judge.claim("returns a score for each pair", [&] {
-    for (const Size n : {1, 5, 48}) judge.same(order(n).shape(), {n, n}, "Order(n)");
+    for (const Size n : {1, 5, 48}) judge.same(order(n).shape(), {n, n}, "order(n)");
   });
   judge.claim("finds the key s positions back, in strings of 48", [&] {
     for (Size step = 3; step <= 6; ++step) {

@@ -1,12 +1,14 @@
 // 21.1 induction_score: The induction score
 // implement, 15 minutes
 //
-// The induction score of a head measures how much weight the head puts on places directly after an earlier copy
-// of the current symbol. To compute it, consider each place t whose symbol also occurs at an earlier place. Add
-// the weights of t on all places j + 1 with j < t and ids[j] = ids[t]. The score is the mean of these sums over
-// all such places t. If no symbol occurs twice, the score is 0.
+// The induction score of a head, also called its prefix matching score (Olsson et al. 2022), measures how much weight
+// the head puts on the positions directly after earlier copies of the current symbol. Consider each position t whose
+// symbol also occurs at an earlier position. Add the weights from query t to all keys j + 1 with j < t and
+// ids[j] = ids[t]. The score is the mean of these sums over all such positions t. If no symbol occurs twice, the score
+// is 0.
 //
-// weights (T, T) are causal, with one row per query. weights.at({query, key}) returns one weight as a double.
+// `weights` (T, T) are the head's attention weights, with one row per query; weights on later keys are 0.
+// weights.at({query, key}) returns one weight as a double.
 #include "lessons/grader/answer.hpp"
 
 double induction_score(const Tensor& weights, const std::vector<Size>& ids) {
@@ -18,37 +20,37 @@ double induction_score(const Tensor& weights, const std::vector<Size>& ids) {
     for (std::size_t j = 0; j < t; ++j) {
       if (ids[j] != ids[t]) continue;
       seen = true;
-      sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});  // the place after the copy
+      sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});  // the position after the copy
     }
-    if (seen) repeated += 1;  // once per place t, however many copies there are
+    if (seen) repeated += 1;  // once per position t, even with several copies
   }
   return repeated == 0 ? 0 : sum / repeated;
   //]
 }
 
-// hint: In d a f d, which place does an induction head attend to from the second d? And which places t have no
-//   such place?
+// hint: In d a f d, which position does an induction head attend to from the second d? Which positions t have no
+//   earlier copy of their symbol?
 // hint: For each t, go through all j < t. If ids[j] == ids[t], add weights.at({____, ____}).
-// hint: The row is t and the column is j + 1. Divide by the number of places t with at least one copy.
+// hint: The row is t and the column is j + 1. Divide by the number of positions t with at least one earlier copy.
 //
-// wrong: You add the weight on the copy itself. An induction head attends to the place after the copy.
+// wrong: You add the weight on the copy itself. An induction head attends to the position after the copy.
 // - sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + sum += weights.at({static_cast<Size>(t), static_cast<Size>(j)});
 // wrong: You exchanged query and key. Causal weights are 0 where the key comes after the query, so nearly
 //   everything that you add is 0.
 // - sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + sum += weights.at({static_cast<Size>(j + 1), static_cast<Size>(t)});
-// wrong: You divide by the number of all places. A symbol that occurs for the first time has no earlier copy,
+// wrong: You divide by the number of all positions. A symbol that occurs for the first time has no earlier copy,
 //   so even a perfect head would have a score below 1.
 // - if (seen) repeated += 1;
 // + repeated += 1;
 // wrong: You stop at the first copy. In d a d a d, the last d has two copies, and the head may divide its
-//   weight between the places after both.
+//   weight between the positions after both.
 // - sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + sum += weights.at({static_cast<Size>(t), static_cast<Size>(j + 1)});
 // + break;
-// wrong: You divide by the number of copies. A head that divides its weight between two right places would get
-//   only half the score, although all its weight is right. Count each place t once.
+// wrong: You divide by the number of copies. A position t with two earlier copies then counts twice in the
+//   denominator, so even a perfect head would have a score below 1. Count each position t once.
 // - seen = true;
 // + repeated += 1;
 
@@ -60,18 +62,18 @@ namespace {
 /// Checks one key at a time: a key counts if the symbol before it equals the query's symbol.
 double by_keys(const Tensor& weights, const std::vector<Size>& ids) {
   const Size time = static_cast<Size>(ids.size());
-  const auto id = [&](Size place) { return ids[static_cast<std::size_t>(place)]; };
-  std::vector<double> places;
+  const auto id = [&](Size position) { return ids[static_cast<std::size_t>(position)]; };
+  std::vector<double> sums;
   for (Size query = 0; query < time; ++query) {
     double right = 0;
     int keys = 0;
     for (Size key = 1; key <= query; ++key)
       if (id(key - 1) == id(query)) right += weights.at({query, key}), ++keys;
-    if (keys > 0) places.push_back(right);
+    if (keys > 0) sums.push_back(right);
   }
   double sum = 0;
-  for (const double place : places) sum += place;
-  return places.empty() ? 0 : sum / static_cast<double>(places.size());
+  for (const double of_query : sums) sum += of_query;
+  return sums.empty() ? 0 : sum / static_cast<double>(sums.size());
 }
 
 Tensor causal_weights(Judge& judge, Size time) {
@@ -81,7 +83,7 @@ Tensor causal_weights(Judge& judge, Size time) {
 }  // namespace
 
 void judge(Judge& judge) {
-  judge.claim("counts the places after both copies of a symbol", [&] {
+  judge.claim("counts the positions after both copies of a symbol", [&] {
     const Tensor weights = tensor({{1, 0, 0, 0, 0},
                                    {0.5, 0.5, 0, 0, 0},
                                    {0.125, 0.75, 0.125, 0, 0},
@@ -98,7 +100,7 @@ void judge(Judge& judge) {
     judge.same(induction_score(causal_weights(judge, 3), {4, 2, 0}), 0, "the score");
   });
   judge.claim("computes the score for other sequences and causal weights", [&] {
-    judge.each_size({{"places", 1, 12}, {"symbols", 1, 5}}, [&](const Sizes& n) {
+    judge.each_size({{"positions", 1, 12}, {"symbols", 1, 5}}, [&](const Sizes& n) {
       std::vector<Size> ids;
       for (Size t = 0; t < n[0]; ++t) ids.push_back(judge.random().below(n[1]));
       const Tensor weights = causal_weights(judge, n[0]);

@@ -9,19 +9,23 @@
 
 namespace tapestry::kit {
 
-/// Square region of the plane, sampled at side × side points. Rows start at the bottom; the edges are included.
-struct Grid {
-  double least, most;  ///< in both directions
-  Size side;
+/// Evenly spaced points of a square region of the plane, including its edges.
+struct SquareGrid {
+  double min, max;       ///< bounds of x and of y
+  Size points_per_side;  ///< at least 2
 
-  double place(double index) const { return least + (most - least) * index / static_cast<double>(side - 1); }
-  /// Returns x and y of every point, in row-major order: side · side · 2 numbers.
-  std::vector<double> places() const;
+  /// Returns the coordinate, x or y, of a column or row; indices may be fractions.
+  double coordinate(double index) const {
+    return min + (max - min) * index / static_cast<double>(points_per_side - 1);
+  }
+  /// Returns x and y of every point, row by row from the bottom, each row from left to right: points_per_side² pairs.
+  std::vector<double> points() const;
 };
 
-/// Returns the contour of `values`, one per grid point, at `level`. The contour consists of short segments, one for
-/// each crossed cell, found by linear interpolation between the points. A NaN after each segment interrupts the line.
-/// Throws std::invalid_argument unless there are side · side values.
-Series contour(std::string name, const Grid& grid, const std::vector<double>& values, double level);
+/// Returns the contour line of a function at `level`, by marching squares. `values` are the function's values at
+/// grid.points(), in the same order. There is one segment for each crossed cell, two for a saddle; their ends are found
+/// by linear interpolation. A NaN after each segment lifts the pen. Throws std::invalid_argument unless there is one
+/// value for each point.
+Series contour(std::string name, const SquareGrid& grid, const std::vector<double>& values, double level);
 
 }  // namespace tapestry::kit

@@ -10,16 +10,16 @@
 namespace tapestry::kit {
 
 TEST_CASE("a contour lies on the line", "[kit]") {
-  const Grid grid{-2, 2, 81};
-  const std::vector<double> places = grid.places();
-  REQUIRE(places.size() == 2 * 81 * 81);
-  CHECK(places[0] == -2);
-  CHECK(places[2] == Approx(-1.95));  // x runs first
-  CHECK(places.back() == 2);
+  const SquareGrid grid{-2, 2, 81};
+  const std::vector<double> points = grid.points();
+  REQUIRE(points.size() == 2 * 81 * 81);
+  CHECK(points[0] == -2);
+  CHECK(points[2] == Approx(-1.95));  // x runs first
+  CHECK(points.back() == 2);
   std::vector<double> radius, slope;
-  for (std::size_t i = 0; i < places.size(); i += 2) {
-    radius.push_back(std::hypot(places[i], places[i + 1]));
-    slope.push_back(places[i + 1] - 0.5 * places[i]);
+  for (std::size_t i = 0; i < points.size(); i += 2) {
+    radius.push_back(std::hypot(points[i], points[i + 1]));
+    slope.push_back(points[i + 1] - 0.5 * points[i]);
   }
   const Series circle = contour("circle", grid, radius, 1.5);
   double length = 0;
