@@ -16,11 +16,11 @@ struct TextBuilder {
   void add_question(std::int64_t name, std::int64_t expected) {
     add_word(name, kQuestion), answers.push_back(expected);
   }
-  Texts texts(Size rows) const {
-    const auto of = [rows](const Ids& ids) {
-      return Indices(ids, {rows, static_cast<Size>(ids.size()) / rows});
+  Texts texts(Size batch) const {
+    const auto of = [batch](const Ids& ids) {
+      return Indices(ids, {batch, static_cast<Size>(ids.size()) / batch});
     };
-    return {of(names), of(symbols), static_cast<Size>(answers.size()) / rows, of(answers)};
+    return {of(names), of(symbols), static_cast<Size>(answers.size()) / batch, of(answers)};
   }
 };
 
@@ -33,10 +33,10 @@ Ids shuffled_names(kit::Random& random) {
 
 }  // namespace
 
-Texts draw_updates(kit::Random random, Size rows, Size pairs) {
+Texts draw_updates(kit::Random random, Size batch, Size pairs) {
   constexpr Size kAssignmentsPerName = 4;
   TextBuilder builder;
-  for (Size row = 0; row < rows; ++row) {
+  for (Size row = 0; row < batch; ++row) {
     const Ids all = shuffled_names(random);
     Ids order, last(static_cast<std::size_t>(pairs));
     for (Size i = 0; i < kAssignmentsPerName * pairs; ++i)
@@ -48,13 +48,13 @@ Texts draw_updates(kit::Random random, Size rows, Size pairs) {
     }
     for (std::size_t i = 0; i < last.size(); ++i) builder.add_question(all[i], last[i]);
   }
-  return builder.texts(rows);
+  return builder.texts(batch);
 }
 
-Texts draw_sections(kit::Random random, Size rows, Size pairs) {
+Texts draw_sections(kit::Random random, Size batch, Size pairs) {
   constexpr Size kSections = 3;
   TextBuilder builder;
-  for (Size row = 0; row < rows; ++row) {
+  for (Size row = 0; row < batch; ++row) {
     const Ids all = shuffled_names(random);
     Ids last;
     for (Size section = 0; section < kSections; ++section) {
@@ -72,7 +72,7 @@ Texts draw_sections(kit::Random random, Size rows, Size pairs) {
       builder.add_question(all[static_cast<std::size_t>(old + i)], kNothing);
     }
   }
-  return builder.texts(rows);
+  return builder.texts(batch);
 }
 
 namespace {

@@ -12,27 +12,31 @@
 
 namespace tapestry::lesson30 {
 
-inline constexpr Size kNames = 64, kSymbols = 16;  // the keys and the values
-inline constexpr std::int64_t kForget = kNames, kQuestion = kSymbols, kNothing = kSymbols;
+inline constexpr Size kNames = 64;                   ///< names 0 … 63, the keys
+inline constexpr Size kSymbols = 16;                 ///< symbols 0 … 15, the values
+inline constexpr std::int64_t kForget = kNames;      ///< id in `names` of the word "forget"
+inline constexpr std::int64_t kQuestion = kSymbols;  ///< id in `symbols` of a question's "?"
+inline constexpr std::int64_t kNothing = kSymbols;   ///< answer for a name that was forgotten
 
-/// A batch of texts. Each word is a name and a symbol. There are three kinds of words: "name = symbol" assigns a
-/// symbol; "forget" has its own name, kForget; and the questions at the end of a text, "name = ?", have the symbol
-/// kQuestion.
+/// A batch of B texts of T words. Each word is a pair of a name and a symbol. There are three kinds: "name = symbol"
+/// assigns a symbol; "forget" has the name kForget and symbol 0; a question, "name = ?", has the symbol kQuestion. The
+/// questions are at the end of the text.
 struct Texts {
   Indices names, symbols;  // (B, T)
   Size questions = 0;      // number of questions, the last words of each text
   Indices answers;         // (B, questions): symbols, or kNothing
 };
-/// Draws texts with `pairs` names and four times as many assignments, at least one for each name. An answer is the
-/// symbol that was assigned last to the name.
-Texts draw_updates(kit::Random random, Size rows, Size pairs);
-/// Draws texts with three sections of `pairs` names each, and "forget" between the sections. The questions
-/// are the names of the last section and of one earlier section. For names of the earlier section, the answer is
-/// kNothing.
-Texts draw_sections(kit::Random random, Size rows, Size pairs);
+/// Draws `batch` texts with `pairs` names each and four times as many assignments, at least one for each name. At the
+/// end, there is one question for each name. Its answer is the symbol that was assigned last to the name.
+Texts draw_updates(kit::Random random, Size batch, Size pairs);
+/// Draws `batch` texts with three sections of `pairs` names each, and "forget" between the sections. Each section assigns
+/// one symbol to each of its names. The questions alternate between the names of the last section and those of one
+/// earlier section. For the latter, the answer is kNothing.
+Texts draw_sections(kit::Random random, Size batch, Size pairs);
 
-/// A layer of linear attention, and a small network that computes logits from its reads.
+/// A layer of linear attention, and a small network that computes logits from the layer's output at the questions.
 struct MemoryModel : Module {
+  /// `options.width` must be 32, the width of the embeddings.
   explicit MemoryModel(const LinearAttentionOptions& options);
   /// Returns logits (B, questions, kSymbols + 1).
   Tensor operator()(const Texts& texts) const;

@@ -270,20 +270,21 @@ void draft_lengths(const LanguageModel& target, const LanguageModel& small, cons
   const auto results =
       measure(writers, prompts, {.max_length = text_length(options) - kPrompt, .seed = options.seed},
               options.smoke ? 1 : 3);
-  const Costs costs{seconds_of_pass(target, 1, 20), seconds_of_pass(small, 1, 20)};
+  const PassSeconds seconds{seconds_of_pass(target, 1, 20), seconds_of_pass(small, 1, 20)};
   std::vector<Prediction> predictions;
   double farthest = 0;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const SpeculationStatistics& counts = results[i + 1].counts;
-    const double words = expected_tokens_per_pass(counts.acceptance(), lengths[i]);
-    const double guesses = static_cast<double>(lengths[i]) * costs.draft;
-    predictions.push_back({words, words * costs.target / (guesses + costs.target),
-                           words * costs.target / (guesses + seconds_of_pass(target, lengths[i] + 1, 20))});
-    farthest = std::max(farthest, std::abs(counts.tokens_per_pass() / words - 1));
+    const double tokens = expected_tokens_per_pass(counts.acceptance(), lengths[i]);
+    const double guesses = static_cast<double>(lengths[i]) * seconds.draft;
+    predictions.push_back(
+        {tokens, tokens * seconds.target / (guesses + seconds.target),
+         tokens * seconds.target / (guesses + seconds_of_pass(target, lengths[i] + 1, 20))});
+    farthest = std::max(farthest, std::abs(counts.tokens_per_pass() / tokens - 1));
   }
   print_lengths(lengths, results, predictions);
   draw_lengths(lengths, results, predictions, options.out / "lengths.svg");
-  report.figure("draft's pass ÷ target's pass, c", costs.draft / costs.target);
+  report.figure("draft's pass ÷ target's pass, c", seconds.draft / seconds.target);
   report.at_most("tokens per pass: largest difference from the formula", 100 * farthest, 20, "%");
   const double four = results[4].counts.tokens_per_pass(), eight = results[6].counts.tokens_per_pass();
   report.at_least("tokens per pass with four guesses", four, 1.8);

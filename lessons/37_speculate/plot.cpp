@@ -24,8 +24,9 @@ void print_lengths(const std::vector<Size>& lengths, const std::vector<Measured>
   for (std::size_t i = 0; i < lengths.size(); ++i) {
     const Measured& result = results[i + 1];
     fmt::print("  {:<10}{:>12.3f}{:>18.3f}{:>10.3f}{:>12.2f}{:>15.2f}{:>22.2f}\n", lengths[i],
-               result.counts.acceptance(), result.counts.tokens_per_pass(), predictions[i].words,
-               results[0].seconds / result.seconds, predictions[i].speed, predictions[i].measured_pass);
+               result.counts.acceptance(), result.counts.tokens_per_pass(), predictions[i].tokens_per_pass,
+               results[0].seconds / result.seconds, predictions[i].speed_up,
+               predictions[i].speed_up_measured_pass);
   }
 }
 
@@ -37,8 +38,8 @@ void draw_lengths(const std::vector<Size>& lengths, const std::vector<Measured>&
     for (kit::Series* series : {&measured, &formula, &passes})
       series->x.push_back(static_cast<double>(lengths[i]));
     measured.y.push_back(results[0].seconds / results[i + 1].seconds);
-    formula.y.push_back(predictions[i].speed);
-    passes.y.push_back(predictions[i].measured_pass);
+    formula.y.push_back(predictions[i].speed_up);
+    passes.y.push_back(predictions[i].speed_up_measured_pass);
   }
   kit::show(kit::Chart{.title = "Speed against draft length",
                        .x_label = "guesses per pass",

@@ -5,6 +5,7 @@
 namespace tapestry {
 
 Tensor Encoded::code() const {
+  // The final states of a bidirectional last layer are the last two, →h_T and ←h_1. A TransformerEncoder has only one.
   const Size directions = states.size(-1) / final.back().hidden.size(-1);
   PoolVector<Tensor> ends;
   for (std::size_t i = final.size() - static_cast<std::size_t>(directions); i < final.size(); ++i)

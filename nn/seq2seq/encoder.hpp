@@ -48,7 +48,7 @@ struct EncodedWidths {
 /// Encoder: an embedding, followed by recurrent layers, bidirectional by default: h_j = [→h_j; ←h_j].
 class Encoder : public Module {
  public:
-  /// Options type that Seq2Seq uses.
+  /// Required by Seq2Seq<E>.
   using Options = EncoderOptions;
   Encoder(Parent parent, const EncoderOptions& options);
   explicit Encoder(const EncoderOptions& options) : Encoder(Parent{}, options) {}
@@ -58,7 +58,7 @@ class Encoder : public Module {
   Encoded operator()(const Indices& source, const ValidLengths& lengths = {}) const {
     return encode(source, lengths);
   }
-  /// Returns the widths that a decoder needs.
+  /// Returns the widths of states and of one final state.
   EncodedWidths widths() const { return {rnn.directions() * rnn.hidden(), rnn.hidden()}; }
 
   Embedding embedding;

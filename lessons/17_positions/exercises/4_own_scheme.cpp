@@ -1,8 +1,9 @@
 // 17.4 own_scheme: A position scheme that extrapolates to four times the length
 // design, 20 minutes
 //
-// Write a position scheme. For a scheme `order`, order(n) returns the scores of n queries and n keys, (n, n), with row i
-// for the query at position i. The scores are the only information about order. The weights are softmax(order(n), -1).
+// Write a position scheme. For a scheme `order`, order(n) returns the scores of n queries and n keys, (n, n), with
+// row i for the query at position i. The scores are the only information about order. The weights are
+// softmax(order(n), -1).
 //
 // The task is a shift by s: at each position t ≥ s, the model must predict the symbol at position t − s. Its
 // prediction is computed from the weighted mixture of all symbols. The shift s is 3, then 4, 5 and 6, with a new

@@ -31,8 +31,8 @@ Move move_of(int rank, int ranks, int step) {
 // hint: Which chunk does rank r receive in step R − 2, the last step that adds? It must be chunk r.
 // hint: In each step, a rank receives the chunk below the one that it sends. In the lesson's reduce-scatter,
 //   rank r sends chunk r − step. By how much must both numbers change?
-// hint: The all-gather continues where the reduce-scatter ends: in step R − 1, rank r sends chunk r. Is rank − 1 − step the
-//   same chunk, mod R? In C++, −1 % 3 is −1.
+// hint: The all-gather continues where the reduce-scatter ends: in step R − 1, rank r sends chunk r. Is rank − 1 − step
+//   the same chunk, mod R? In C++, −1 % 3 is −1.
 //
 // wrong: That is the lesson's ring, in which rank r ends with the sum of chunk r + 1.
 // - const int sent = rank - 1 - step;
@@ -51,8 +51,8 @@ Move move_of(int rank, int ranks, int step) {
 //   before.
 // - const int sent = rank - 1 - step;
 // + const int sent = rank - 1 + step;
-// wrong: You changed the reduce-scatter, but the all-gather is still the lesson's. Rank r must start the all-gather with
-//   chunk r, whose sum is complete.
+// wrong: You changed the reduce-scatter, but the all-gather is still the lesson's. Rank r must start the all-gather
+//   with chunk r, whose sum is complete.
 // - const int sent = rank - 1 - step;
 // + const int sent = rank - (step < ranks - 1 ? 1 : 0) - step;
 // wrong: That ring runs in the opposite direction. A rank sends to the right, so it receives from the left. The number

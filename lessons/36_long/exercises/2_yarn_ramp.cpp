@@ -1,11 +1,11 @@
 // 36.2 yarn_ramp: YaRN's frequencies
 // implement, 15 minutes
 //
-// YaRN changes the frequency θ_i of a rotary pair according to r_i, the number of turns that the pair makes in the
-// trained length L. If r_i ≥ fast, the frequency stays θ_i. If r_i ≤ slow, it becomes θ_i / s. Between the two, the
-// new frequency is a mixture. The proportion γ_i of the old frequency grows linearly with r_i:
+// YaRN (Peng et al. 2023) changes the frequency θ_i of a rotary pair, in radians per position, according to r_i, the
+// number of turns that the pair makes over the trained length L. If r_i ≥ fast, the frequency stays θ_i. If r_i ≤ slow,
+// it becomes θ_i / s. Between the two, the weight γ_i of the old frequency grows linearly with r_i:
 //
-//     r_i = L θ_i / 2π,     γ_i = (r_i − slow) / (fast − slow), cut to [0, 1],     θ'_i = γ_i θ_i + (1 − γ_i) θ_i / s
+//     r_i = L θ_i / 2π,    γ_i = (r_i − slow) / (fast − slow), clamped to [0, 1],    θ'_i = γ_i θ_i + (1 − γ_i) θ_i / s
 //
 // Return the new frequencies θ'_i in the order of the given θ_i (`thetas`). L is `length`, and s ≥ 1 is `factor`.
 // slow is less than fast.
@@ -18,33 +18,33 @@ std::vector<double> yarn_frequencies(const std::vector<double>& thetas, double l
   std::vector<double> scaled;
   for (const double theta : thetas) {
     const double turns = length * theta / (2 * std::numbers::pi);
-    const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
-    scaled.push_back(kept * theta + (1 - kept) * theta / factor);
+    const double old_weight = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
+    scaled.push_back(old_weight * theta + (1 - old_weight) * theta / factor);
   }
   return scaled;
   //]
 }
 
 // hint: How many radians does pair i turn over L positions? And how many turns is that?
-// hint: const double kept = std::clamp((turns − ____) / (____ − ____), 0.0, 1.0)
-// hint: The new frequency is kept · θ + (1 − kept) · ____.
+// hint: const double old_weight = std::clamp((turns − ____) / (____ − ____), 0.0, 1.0)
+// hint: The new frequency is old_weight · θ + (1 − old_weight) · ____.
 //
 // wrong: You compare radians with `slow` and `fast`. They are numbers of turns, so divide by 2π.
 // - const double turns = length * theta / (2 * std::numbers::pi);
 // + const double turns = length * theta;
-// wrong: γ is not cut to [0, 1]. Then a very fast pair becomes faster than it was in training.
-// - const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
-// + const double kept = (turns - slow) / (fast - slow);
-// wrong: You divide the fast pairs and keep the slow ones. A slow pair would then reach angles beyond those in
-//   training.
-// - scaled.push_back(kept * theta + (1 - kept) * theta / factor);
-// + scaled.push_back((1 - kept) * theta + kept * theta / factor);
-// wrong: You divide by the width of the ramp without subtracting `slow`. At r_i = slow, γ must be 0.
-// - const double kept = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
-// + const double kept = std::clamp(turns / (fast - slow), 0.0, 1.0);
-// wrong: You divide the whole frequency by s, also the part that must be kept.
-// - scaled.push_back(kept * theta + (1 - kept) * theta / factor);
-// + scaled.push_back((kept * theta + (1 - kept) * theta) / factor);
+// wrong: γ must be clamped to [0, 1]. Otherwise, a pair with more than `fast` turns becomes faster than in training.
+// - const double old_weight = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
+// + const double old_weight = (turns - slow) / (fast - slow);
+// wrong: You divide the frequencies of the fast pairs and keep those of the slow ones. A slow pair would then reach
+//   angles beyond those in training.
+// - scaled.push_back(old_weight * theta + (1 - old_weight) * theta / factor);
+// + scaled.push_back((1 - old_weight) * theta + old_weight * theta / factor);
+// wrong: You divide r_i by fast − slow without subtracting `slow` first. At r_i = slow, γ_i must be 0.
+// - const double old_weight = std::clamp((turns - slow) / (fast - slow), 0.0, 1.0);
+// + const double old_weight = std::clamp(turns / (fast - slow), 0.0, 1.0);
+// wrong: You divide the whole mixture by s. Only the second term, (1 − γ_i) θ_i, must be divided.
+// - scaled.push_back(old_weight * theta + (1 - old_weight) * theta / factor);
+// + scaled.push_back((old_weight * theta + (1 - old_weight) * theta) / factor);
 
 //= judge
 #include "lessons/grader/judge/judge.hpp"
@@ -57,12 +57,12 @@ void judge(Judge& judge) {
     judge.same(yarn_frequencies({kTurn / 8, kTurn / 128}, 64, 4, 1, 4), {kTurn / 8, kTurn / 512},
                "the frequencies");
   });
-  judge.claim("mixes both between slow and fast", [&] {
+  judge.claim("mixes the old and the divided frequency between slow and fast", [&] {
     judge.example("pairs with 2 turns and with 3 turns in L = 64, s = 4, slow = 1, fast = 4");
     judge.same(yarn_frequencies({kTurn / 32, kTurn * 3 / 64}, 64, 4, 1, 4), {kTurn / 64, kTurn * 9 / 256},
                "the frequencies");
   });
-  judge.claim("gives the frequencies of nn/", [&] {
+  judge.claim("returns the same frequencies as RotaryPositions", [&] {
     judge.each_size({{"pairs", 1, 32}, {"trained length", 1, 4096}},
                     [&](const Sizes& n) {
                       const double factor = judge.random().uniform(1, 16),
