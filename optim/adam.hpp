@@ -14,10 +14,10 @@ struct AdamOptions {
   double beta1 = 0.9;           // β₁, decay of the first moment m
   double beta2 = 0.999;         // β₂, decay of the second moment v
   double epsilon = 1e-8;        // ε
-  double weight_decay = 0;      // λ, added to the gradient as λ w
+  double weight_decay = 0;      // λ: added to the gradient as λ w; in AdamW, shrinks the weights
 };
 
-/// Adam, where g is the gradient of weight w:
+/// Adam, where g is the gradient of weight w, plus λ w if λ is not decoupled (the kernel is in core/simd/update.hpp):
 ///     m ← β₁ m + (1 − β₁) g        m̂ = m / (1 − β₁ᵗ)
 ///     v ← β₂ v + (1 − β₂) g²       v̂ = v / (1 − β₂ᵗ)
 ///     w ← w − η m̂ / (√v̂ + ε)

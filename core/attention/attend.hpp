@@ -42,7 +42,7 @@ class Sink {
   Tensor scores_;
 };
 
-/// Options of attend(). Designated initialisers must follow the order of the members. Assignments need not:
+/// Options of attend(). Designated initialisers must be in the order of the members; assignments may be in any order:
 ///     AttendOptions options;
 ///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
@@ -55,7 +55,8 @@ struct AttendOptions {
   AttendMask mask = {};
   /// Function that changes each score before the softmax. Default: no change.
   ScoreMod score = {};
-  /// Extra key with value 0: true for score 0, or learned(scores) for one learned score per head. Default: no sink.
+  /// Extra key with value 0: true for score 0, or learned(scores) with one score per head or one for all heads.
+  /// Default: no sink.
   Sink sink = {};
   /// Probability in [0, 1) of setting a weight to 0; the others are multiplied by 1 / (1 − dropout) (Srivastava et al.
   /// 2014). If dropout > 0, each call draws from a new random stream and advances this thread's random_state().
@@ -66,29 +67,31 @@ struct AttendOptions {
 };
 
 /// Computes attention: query (…, Tq, d), key (…, Tk, d), value (…, Tk, d_v) → (…, Tq, d_v). The first leading axis is
-/// the batch; the others are heads. The leading axes of key and value broadcast to those of query. Where their last
-/// leading axis has size 1, the query heads along it share keys and values without a copy. So for grouped-query
-/// attention, pass query (B, groups, heads per group, Tq, d) with key and value (B, groups, 1, Tk, …). Neither
-/// forward nor backward allocates a (Tq, Tk) matrix: memory grows as Tq + Tk. Throws Error if shapes, types or
-/// options do not fit.
+/// the batch; the others are heads. The leading axes of key and value broadcast to those of query. If the last leading
+/// axis of both key and value has size 1, the query heads along it share keys and values, which are not copied. So for
+/// grouped-query attention, pass query (B, groups, heads per group, Tq, d) with key and value (B, groups, 1, Tk, …).
+/// Neither forward nor backward allocates a (Tq, Tk) matrix of scores. Apart from the inputs and the mask, memory grows
+/// as Tq + Tk. A mask takes one entry per tile of 48 × 96 pairs, and 48 × 96 bytes for each distinct, partly masked
+/// tile. Throws Error if shapes, types or options do not fit.
 ///
-/// Masked pairs, NaN and infinity: the following holds for attend(), attend_by_ops() and the Attention layer, for
-/// results and for first and second derivatives.
+/// The rest of this comment is about masked pairs, NaN and infinity. It holds for the results and the first and second
+/// derivatives of attend(), attend_by_ops() and the Attention layer.
 ///
-/// You may pass:
+/// These are harmless:
 ///  - A key or value that the mask hides from all queries. It affects nothing, whatever it contains.
-///  - A query without pairs (all pairs are masked or have score −∞). It gets the result 0 and the gradient 0 exactly,
+///  - A query without pairs: all its pairs are masked or have score −∞. Its result and its gradient are exactly 0,
 ///    whatever the inputs contain.
 ///  - Finite numbers in the key and value of a masked pair. They do not affect the result of the pair's query.
-///  - A score whose value or derivative is NaN at masked pairs, or in the branch that select() does not take. This
-///    affects nothing.
-///  - A score of −∞. It hides its pair like the mask, but the key is still read. So a key that is hidden from all
+///  - A NaN value or derivative of a score at a masked pair, or in the branch that select() does not take. It affects
+///    nothing.
+///  - A score of −∞. It hides its pair as the mask does, but the key is still read. So a key that is hidden from all
 ///    queries by scores alone, not by the mask, must contain finite numbers.
 ///
-/// Do not pass NaN or infinity in a key or value whose pair with some query is unmasked. If you do:
-///  - It reaches the results of at least these queries, unless the score ignores it (for example, in a branch of
-///    select() that is not taken).
-///  - It may also reach all other results of the same batch row, except those of queries without pairs.
+/// Do not pass NaN or infinity in a query that has pairs, or in a key or value that some query may attend to. If you
+/// do:
+///  - NaN reaches at least the results of this query or these queries, unless the score ignores it (for example, in a
+///    branch of select() that is not taken). Infinity may reach it.
+///  - Both may also reach all other results and gradients of the same batch row, except those of queries without pairs.
 ///
 /// If a score maps a finite number to NaN or +∞, attend() throws Error.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},

@@ -34,7 +34,7 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttend
                     v.shape() == with_last(q.shape(), {q.size(-2), v.size(-1)});
   if (!fits)
     fail(
-        "[linear_attend] q {}, k {} and v {} must have shapes (…,T,d), (…,T,d) and (…,T,e), with equal "
+        "[linear_attend] q {}, k {} and v {} must have shapes (…,T,d), (…,T,d) and (…,T,d_v), with equal "
         "leading axes ({}:{})",
         describe(q), describe(k), describe(v), at.file, at.line);
   Dims tokens = q.shape();
@@ -44,7 +44,7 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttend
     fail("[linear_attend] log_decay and beta must have one number for each token, shape {}, if given ({}:{})",
          to_string(tokens), at.file, at.line);
   if (!has_shape(options.state, state))
-    fail("[linear_attend] state {} must have shape {}, (…,d,e) of the keys and values ({}:{})",
+    fail("[linear_attend] state {} must have shape {}, (…,d,d_v) of the keys and values ({}:{})",
          describe(options.state), to_string(state), at.file, at.line);
   for (const Tensor* x : {&k, &v, &options.log_decay, &options.beta, &options.state})
     if (x->defined()) check_same_dtype(q, *x, "linear_attend", at);

@@ -29,9 +29,9 @@ struct Texts {
 /// Draws `batch` texts with `pairs` names each and four times as many assignments, at least one for each name. At the
 /// end, there is one question for each name. Its answer is the symbol that was assigned last to the name.
 Texts draw_updates(kit::Random random, Size batch, Size pairs);
-/// Draws `batch` texts with three sections of `pairs` names each, and "forget" between the sections. Each section assigns
-/// one symbol to each of its names. The questions alternate between the names of the last section and those of one
-/// earlier section. For the latter, the answer is kNothing.
+/// Draws `batch` texts with three sections of `pairs` names each, and "forget" between the sections. Each section
+/// assigns one symbol to each of its names. The questions alternate between the names of the last section and those of
+/// one earlier section. For the latter, the answer is kNothing.
 Texts draw_sections(kit::Random random, Size batch, Size pairs);
 
 /// A layer of linear attention, and a small network that computes logits from the layer's output at the questions.

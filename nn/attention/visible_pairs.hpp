@@ -16,7 +16,8 @@ struct VisibilityRule {
   /// Each query sees the last `window` keys, its own included (Beltagy et al. 2020); 0: no limit. Unless attention is
   /// causal, it sees the next window − 1 keys as well. A causal window is Mask::window(queries, keys, window − 1, 0).
   Size window = 0;
-  /// Number of first keys that every later query sees in addition to its window (Xiao et al. 2023).
+  /// Number of first keys that every query sees (if causal, every later query) in addition to its window (Xiao et al.
+  /// 2023).
   Size sinks = 0;
 };
 

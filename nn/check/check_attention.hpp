@@ -17,12 +17,12 @@ namespace tapestry {
 
 /// Options of check_attention().
 struct AttentionCheckOptions {
-  /// Lengths of the checked texts, in tokens. The parts "causal", "prefix", "cache" and "mask" use all of them, the
-  /// others the first. By default, the second text needs several tiles of attend(). Choose shorter lengths for an
-  /// attention with a maximum length.
+  /// Lengths of the checked texts, in tokens. The parts "causal", "prefix", "cache" and "mask" check a text of each
+  /// length, the other parts only the first. By default, the second text needs several tiles of attend(). Choose
+  /// shorter lengths for an attention with a maximum length.
   std::vector<Size> lengths = {12, 100};
-  /// Allowed difference, relative to the largest result, for all parts but "gradients", "second derivatives", "f32" and
-  /// "copies".
+  /// Allowed difference, relative to max(largest result, 1e-3). It applies to all parts but "gradients", "second
+  /// derivatives", "f32" and "copies".
   double tolerance = 1e-9;
   /// Seed of the inputs and parameters.
   std::uint64_t seed = 1;
@@ -55,28 +55,37 @@ struct AttentionCheckResult {
 
 /// Checks the self-attention of a TransformerBlock with these options. The block has no feed-forward layer and is in
 /// eval mode. Inputs and parameters are random, in f64: each parameter is its initial value plus 0.2 times a standard
-/// normal number. `kind` sets causality and positions. These are the parts; those marked * run only if it is causal:
-///     calls                a second call with the same input has the same results
-///     construction         a second block with the same parameters has the same results
-///     gradients            gradcheck of an input of 6 tokens and of each parameter that changes the result
-///     second derivatives   gradgradcheck of the same, along one random direction per argument
-///     batch                no row of the batch depends on another row
-///     sink                 with learned_sink and a normaliser other than softmax_weights: a masked column after the
-///                          keys does not change the normaliser's weights
-///     causal *             no token depends on a later token
-///     prefix *             the first tokens alone have the same results as within the longer text
-///     cache *              tokens read through a cache, in parts of several sizes, have the same results
-///     cache, moved *       same, after the cache was copied, its rows were exchanged, or rewind() was called
-///     mask                 a masked token does not affect other tokens; each row of the batch can have its own mask
-///     mask, cached *       a mask gives the same results with a cache; an error here is only a remark, no failure
-///     fully masked query   a query that may see no key has finite results, and all gradients are finite
-///     f32                  the results in f32 agree with those in f64, to 1e-4
-///     copies               clone() and load_state() reproduce the results, bit for bit; every variable is a parameter
-/// If the layer throws an Error, its part fails. A part is skipped if a part that it relies on failed: all parts rely
-/// on "calls", "gradients", "f32" and "copies" on "construction", "second derivatives" on "gradients", "mask" on
-/// "batch", each part from "prefix" to "cache, moved" on the one before, "prefix" on "sink" as well, and "mask, cached"
-/// on "cache" and "mask". Throws Error for cross-attention, for no lengths or one below 2, and if no block can be made
-/// with these options.
+/// normal number. `kind` sets causality and positions.
+///
+/// These are the parts. A part with * runs only if the attention is causal. A part is skipped if a part in the
+/// column "needs" failed, or was skipped for the same reason; all parts need "calls". If the layer throws an Error, the
+/// part fails.
+///     part                  needs           property
+///     calls                                 a second call with the same input has the same results, and so has mask()
+///     construction                          a second block with the same parameters has the same results
+///     gradients             construction    gradcheck of an input of min(6, first length) tokens and of each parameter
+///                                           that changes the result
+///     second derivatives    gradients       gradgradcheck of the same, along one random direction per argument
+///     batch                                 the results of a batch row do not depend on another row
+///     sink                                  a masked column after the keys does not change the normaliser's weights;
+///                                           only with learned_sink and a normaliser other than softmax_weights
+///     causal *                              the result at a token does not depend on later tokens
+///     prefix *              causal, sink    the first tokens alone have the same results as in the whole text
+///     cache *               prefix          tokens read through a cache, in parts of several sizes, have the same
+///                                           results as the whole text
+///     cache, moved *        cache           same, after the cache was copied, its rows were exchanged, or rewind() was
+///                                           called
+///     mask                  batch           a masked token does not affect the results at other tokens; each row of
+///                                           the batch can have its own mask
+///     mask, cached *        mask, cache     a mask has the same effect with a cache; an error here is only a
+///                                           remark, no failure
+///     fully masked query                    if a query may see no key, all results and gradients are finite
+///     f32                   construction    results in f32 agree with those in f64, to 1e-4 relative to
+///                                           max(largest result, 1e-3)
+///     copies                construction    clone() and load_state() reproduce the results, bit for bit; every
+///                                           variable is a parameter
+///
+/// Throws Error for cross-attention, for no lengths or one below 2, and if no block can be made with these options.
 AttentionCheckResult check_attention(const BlockOptions& options, const BlockKind& kind = {.causal = true},
                                      const AttentionCheckOptions& check_options = {});
 

@@ -32,7 +32,7 @@ struct BlockOptions {
   double epsilon = 1e-5;                     // ε of the norms
   Activation activation = Activation::gelu;  // of the feed-forward layer
   Bias bias = Bias::yes;                     // in all linear layers
-  /// Dropout rates in training: for the output of each part, for attention weights, and for the hidden units of the
+  /// Dropout rates in training: for the output of each sublayer, for attention weights, and for the hidden units of the
   /// feed-forward layer.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
   /// Score of self-attention and cross-attention.
@@ -41,11 +41,12 @@ struct BlockOptions {
   LearnedScoreMod score_mod = {};
   /// Turns scores into weights, in self-attention and cross-attention.
   Normaliser normalise = softmax_weights;
-  /// False leaves out the feed-forward layer, or the residual connections, to measure their effect.
+  /// False removes the feed-forward layer, or the residual connections, to measure their effect.
   bool feed_forward = true, residual = true;
-  /// Sliding window of the self-attention in tokens (0: none), and number of first keys that every later query sees,
-  /// too; see VisibilityRule.
-  Size window = 0, sinks = 0;
+  /// Sliding window of the self-attention in tokens, as in VisibilityRule; 0: none.
+  Size window = 0;
+  /// Number of first keys that every query sees (if causal, every later query) in addition to its window.
+  Size sinks = 0;
   /// Options of the self-attention: a learned sink for each head (AttentionOptions), a gate of the heads' results, and
   /// QK-norm with ε = `epsilon` (MultiHeadOptions).
   bool learned_sink = false, output_gate = false, qk_norm = false;
@@ -70,7 +71,7 @@ class Norm : public Module {
 
 /// Role of a block in a model.
 struct BlockKind {
-  /// No query sees a later key of its own sequence.
+  /// If true, no query sees a later key of its own sequence.
   bool causal = false;
   /// Width of the other sequence for cross-attention; 0: no cross-attention.
   Size memory_width = 0;
@@ -89,9 +90,10 @@ class TransformerBlock : public Module {
   /// mask. `memory`: keys and values from cross.prepare(). Throws if it is missing in a block with `cross`, or given in
   /// a block without.
   Tensor operator()(const Tensor& x, const Mask& mask = {}, const PreparedKV* memory = nullptr) const;
-  /// Same, for tokens that follow those in the cache; their keys and values are appended. The mask is for these
-  /// queries and all keys so far, (…, T, length). `positions`, if given, has the position of each key, as in
-  /// VisiblePairs. Throws unless the block is causal, and for positions with BlockOptions::attention.
+  /// Same, for tokens that follow those in the cache; their keys and values are appended to it. The mask has these T
+  /// tokens as queries and all tokens so far as keys, (…, T, cache.length() + T). `positions`, if given, has the
+  /// position of each key, as in VisiblePairs. Throws if the block is not causal, or if `positions` are given although
+  /// BlockOptions::attention is set.
   Tensor operator()(const Tensor& x, KeyValueCache& cache, const PreparedKV* memory = nullptr,
                     const Mask& mask = {}, const std::vector<Size>& positions = {}) const;
 

@@ -8,12 +8,12 @@
 
 namespace tapestry {
 
-/// Keys and values of one layer. Use the cache without a tape, because it stores values only. A copy has its own
-/// memory, so that two texts can branch from one prompt.
+/// Keys and values of one layer, or its state. Use the cache without a tape, because it does not pass on gradients. A
+/// copy has its own memory, so that two texts can continue the same prompt.
 class KeyValueCache {
  public:
-  /// Starts an empty cache with memory for `capacity` positions. When the memory is full, the capacity is doubled. The
-  /// first append() allocates the memory, because only then the shapes are known.
+  /// Constructs an empty cache for `capacity` positions. When they do not suffice, the capacity is doubled. The first
+  /// append() allocates the memory, because the shapes are not known before.
   explicit KeyValueCache(Size capacity) : capacity_(capacity) {}
   KeyValueCache(const KeyValueCache& other);
   KeyValueCache(KeyValueCache&& other) noexcept = default;
@@ -23,12 +23,12 @@ class KeyValueCache {
 
   /// Returns the number of filled positions.
   Size length() const { return length_; }
-  /// Appends keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and data (B, T, n), n numbers of each token.
-  /// Grouped heads have two axes. A layer may omit values and data. Throws Error if the batch, heads, width or type
-  /// differs from before, if other parts are given than before, or if a tape is active.
+  /// Appends T positions: keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and data (B, T, n), n other numbers for
+  /// each token. Grouped heads have two axes. A layer may omit values and data. Throws Error if the batch, heads, width
+  /// or type differs from before, if other parts are given than before, or if a tape is active.
   void append(const Tensor& keys, const Tensor& values = {}, const Tensor& data = {});
-  /// keys(), values() and data() return all appended positions, (B, heads…, length, d) and (B, length, n). They are
-  /// views of this cache's memory. They are undefined if none were appended.
+  /// keys(), values() and data() return all filled positions, (B, heads…, length, d) and (B, length, n), as views of
+  /// this cache's memory. A part that was never appended is undefined.
   Tensor keys() const;
   Tensor values() const;
   Tensor data() const;
@@ -51,9 +51,9 @@ class KeyValueCache {
   /// length ≤ more[0] < more[1] < … < length(). Also throws if a tape is active, or if a token would be removed and
   /// there is a state, because a state cannot forget a token.
   void keep_positions(Size length, const std::vector<Size>& more = {});
-  /// Makes batch row i the former row rows[i], for a beam search, which copies and drops hypotheses. If there are not
-  /// more rows than before, they are moved in place, so earlier results of keys(), values() and data() change. Throws
-  /// Error if a row does not exist.
+  /// Replaces each batch row i by the former row rows[i], so that a beam search can copy and drop hypotheses. Unless
+  /// there are more rows than before, they are moved in place, so earlier results of keys(), values() and data()
+  /// change. Throws Error if a row does not exist.
   void reorder_rows(const std::vector<Size>& rows);
 
  private:
