@@ -1,4 +1,4 @@
-// The arithmetic of Adam, AdamW and SGD, and gradient scaling, on one chunk of a parameter.
+// Steps of Adam, AdamW and SGD on one chunk of a parameter, and the sum of squares and scaling of a gradient.
 #include "core/simd/update.hpp"
 
 #include <algorithm>
@@ -9,34 +9,37 @@
 
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 
+// Adam's formula with the bias corrections taken out of the loop:
+//     w ← decay · w − step_size · m / (√v · inverse_root_correction2 + ε)
 template <class T>
 void adam(T* weight, const T* gradient, T* m, T* v, Size n, const AdamStep& step) {
-  const auto number = [](double x) { return Lanes<T>(static_cast<T>(x)); };
-  const Lanes<T> beta1 = number(step.beta1), beta2 = number(step.beta2);
-  const Lanes<T> rest1 = number(1 - step.beta1), rest2 = number(1 - step.beta2);
-  const Lanes<T> rate = number(step.learning_rate / step.correction1);
-  const Lanes<T> root = number(1 / std::sqrt(step.correction2)), epsilon = number(step.epsilon);
-  const Lanes<T> l2 = number(step.decoupled ? 0 : step.weight_decay);
-  const Lanes<T> keep = number(step.decoupled ? 1 - step.learning_rate * step.weight_decay : 1);
-  const Lanes<T> scale_by = number(step.scale);
+  const auto splat = [](double x) { return Lanes<T>(static_cast<T>(x)); };
+  const Lanes<T> beta1 = splat(step.beta1), beta2 = splat(step.beta2);
+  const Lanes<T> one_minus_beta1 = splat(1 - step.beta1), one_minus_beta2 = splat(1 - step.beta2);
+  const Lanes<T> step_size = splat(step.learning_rate / step.correction1);
+  const Lanes<T> inverse_root_correction2 = splat(1 / std::sqrt(step.correction2));
+  const Lanes<T> epsilon = splat(step.epsilon);
+  const Lanes<T> l2 = splat(step.decoupled ? 0 : step.weight_decay);
+  const Lanes<T> decay = splat(step.decoupled ? 1 - step.learning_rate * step.weight_decay : 1);
+  const Lanes<T> scale_by = splat(step.scale);
   for (Size i = 0; i < n; i += kLanes<T>) {
     const Size count = std::min(kLanes<T>, n - i);
     Lanes<T> w = load_n(static_cast<const T*>(weight + i), count);
     const Lanes<T> g = fma(l2, w, load_n(gradient + i, count) * scale_by);
-    const Lanes<T> mean = fma(beta1, load_n(static_cast<const T*>(m + i), count), rest1 * g);
-    const Lanes<T> square = fma(beta2, load_n(static_cast<const T*>(v + i), count), rest2 * (g * g));
-    w = w * keep - rate * mean / fma(sqrt(square), root, epsilon);
-    store_n(m + i, mean, count);
-    store_n(v + i, square, count);
+    const Lanes<T> new_m = fma(beta1, load_n(static_cast<const T*>(m + i), count), one_minus_beta1 * g);
+    const Lanes<T> new_v = fma(beta2, load_n(static_cast<const T*>(v + i), count), one_minus_beta2 * (g * g));
+    w = w * decay - step_size * new_m / fma(sqrt(new_v), inverse_root_correction2, epsilon);
+    store_n(m + i, new_m, count);
+    store_n(v + i, new_v, count);
     store_n(weight + i, w, count);
   }
 }
 
 template <class T>
 void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step) {
-  const auto number = [](double x) { return Lanes<T>(static_cast<T>(x)); };
-  const Lanes<T> rate = number(step.learning_rate), momentum = number(step.momentum);
-  const Lanes<T> l2 = number(step.weight_decay), scale_by = number(step.scale);
+  const auto splat = [](double x) { return Lanes<T>(static_cast<T>(x)); };
+  const Lanes<T> learning_rate = splat(step.learning_rate), momentum = splat(step.momentum);
+  const Lanes<T> l2 = splat(step.weight_decay), scale_by = splat(step.scale);
   for (Size i = 0; i < n; i += kLanes<T>) {
     const Size count = std::min(kLanes<T>, n - i);
     const Lanes<T> w = load_n(static_cast<const T*>(weight + i), count);
@@ -46,7 +49,7 @@ void sgd(T* weight, const T* gradient, T* velocity, Size n, const SgdStep& step)
       store_n(velocity + i, b, count);
       d = step.nesterov ? fma(momentum, b, d) : b;
     }
-    store_n(weight + i, w - rate * d, count);
+    store_n(weight + i, w - learning_rate * d, count);
   }
 }
 

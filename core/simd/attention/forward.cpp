@@ -4,12 +4,13 @@
 //            ┌─────┬─────┬─────┐                     for each tile of keys, copied once per chunk:
 //            │  S  │     │     │  48 queries           for each tile of queries that sees some of it:
 //    queries ├─────┼─────┼─────┤  × 96 keys              S = score(scale·Q Kᵀ), masked
-//       ↓    │     │     │     │                         P = exp(S − top), where top is each query's
+//       ↓    │     │     │     │                         P = exp(S − max), where max is each query's
 //            └─────┴─────┴─────┘                             largest score so far
-//                                                        O, sum = (O, sum)·exp(old top − top) + (P V, Σ P)
+//                                                        sum = sum·exp(old max − max) + Σ P
+//                                                        O = O·exp(old max − max) + dropout(P) V
 //
-// When a later tile has a larger score, the sums so far are rescaled: the online softmax. At the end, out = O / sum
-// and lse = top + ln sum. The two products take four fifths of the time, exp the rest.
+// When a later tile has a larger score, sum and O are rescaled: the online softmax. At first, max is −∞ and sum is 0;
+// with a sink, max is its score and sum is 1. At the end, out = O / sum and lse = max + ln sum.
 #include <cmath>
 
 #include "core/simd/attention/tiles.hpp"
@@ -20,34 +21,35 @@
 namespace tapestry::simd::inline TAPESTRY_SIMD_TAG {
 namespace {
 
-constexpr Size kChunkTiles = 8;  // query tiles per task: its data and a tile of keys fit the L2 cache
+// Query tiles per task. For f32 and d = 64, a task's data and a tile of keys take 282 KiB, to fit the L2 cache.
+constexpr Size kChunkTiles = 8;
 
 /// State of the softmax of a tile of queries.
 template <class T>
 struct OnlineSoftmax {
-  T top[kQueryTile], sum[kQueryTile], rescale[kQueryTile];
-  bool sees[kQueryTile] = {};  // true once the query has a score other than −∞
+  T max[kQueryTile], sum[kQueryTile], rescale[kQueryTile];
+  bool sees[kQueryTile] = {};  // true once the query has a score other than −∞, without the sink's
 
-  /// Starts with `sink`, the score of an extra key of all queries; −∞ for none.
+  /// Initialises `max` and `sum`. `sink` is the score of an extra key that all queries see; −∞ for none.
   void start(T sink) {
-    std::fill_n(top, kQueryTile, sink);
+    std::fill_n(max, kQueryTile, sink);
     std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
   }
 
-  /// Updates `top` and `sum`, replaces the scores by exp(scores − top), and sets `rescale`, the factor for the sums so
-  /// far.
+  /// Updates `max` and `sum`, replaces the scores by exp(scores − max), and sets `rescale` to exp(old max − max), the
+  /// factor for the outputs so far.
   void update(T* scores, Size queries, const Strips<T>& strips) {
     constexpr Size kL = kLanes<T>;
     T base[kQueryTile];
     strips.each_query(queries, [&](Size i, Span keys) {
       const T* row = scores + i * kKeyTile;
-      Lanes<T> peak(-kInfinity<T>);
-      for (Size j = keys.begin; j < keys.end; j += kL) peak = max_nan(peak, load(row + j));
-      const T before = top[i];
-      sees[i] |= reduce_max(peak) != -kInfinity<T>;
-      top[i] = reduce_max(max_nan(peak, Lanes<T>(before)));
-      base[i] = top[i] == -kInfinity<T> ? T(0) : top[i];  // no unmasked key so far: all weights are 0
-      rescale[i] = before - base[i];
+      Lanes<T> tile_max(-kInfinity<T>);
+      for (Size j = keys.begin; j < keys.end; j += kL) tile_max = max_nan(tile_max, load(row + j));
+      const T old_max = max[i];
+      sees[i] |= reduce_max(tile_max) != -kInfinity<T>;
+      max[i] = reduce_max(max_nan(tile_max, Lanes<T>(old_max)));
+      base[i] = max[i] == -kInfinity<T> ? T(0) : max[i];  // no score other than −∞ so far: all weights are 0
+      rescale[i] = old_max - base[i];
     });
     std::fill(rescale + queries, rescale + kQueryTile, T(0));
     for (Size i = 0; i < queries; i += kL)
@@ -79,17 +81,17 @@ class Chunk {
         width_(whole_vectors<T>(x.width)),
         value_width_(whole_vectors<T>(x.value_width)),
         memory_(count * (width_ + value_width_) + (kQueryTile + width_ * 2 + value_width_) * kKeyTile),
-        queries_(memory_.data()),
-        sums_(queries_ + count * width_),
-        scores_(sums_ + count * value_width_),
+        scaled_queries_(memory_.data()),
+        outputs_(scaled_queries_ + count * width_),
+        scores_(outputs_ + count * value_width_),
         keys_(scores_ + kQueryTile * kKeyTile),
         transposed_(keys_ + kKeyTile * width_),
         values_(transposed_ + kKeyTile * width_) {}
 
   void run(Heads<T> out, T* lse) {
     copy_rows(x_.query.at(b_, h_) + first_ * x_.query.row, x_.query.row, count_, x_.width, x_.scale, nullptr,
-              {queries_, width_});
-    std::fill_n(sums_, count_ * value_width_, T(0));
+              {scaled_queries_, width_});
+    std::fill_n(outputs_, count_ * value_width_, T(0));
     for (OnlineSoftmax<T>& online : online_) online.start(x_.sink == nullptr ? -kInfinity<T> : x_.sink[h_]);
     for (Size key = 0; key < x_.keys; key += kKeyTile) attend_to(key);
     finish(out, lse);
@@ -101,16 +103,16 @@ class Chunk {
     const Size keys = std::min(kKeyTile, x_.keys - key);
     bool copied = false;
     for (Size i = 0; i < count_; i += kQueryTile) {
-      const std::int32_t pairs = pairs_at(x_.mask, b_, h_, (first_ + i) / kQueryTile, key / kKeyTile);
-      if (pairs == TileMask::kNone) continue;
+      const std::int32_t tile_mask = pairs_at(x_.mask, b_, h_, (first_ + i) / kQueryTile, key / kKeyTile);
+      if (tile_mask == TileMask::kNone) continue;
       if (!copied) copy_keys(key, keys);
       copied = true;
       const bool* live =
-          pairs == TileMask::kAll ? nullptr : x_.mask->patterns + pairs * kQueryTile * kKeyTile;
+          tile_mask == TileMask::kAll ? nullptr : x_.mask->patterns + tile_mask * kQueryTile * kKeyTile;
       const Size queries = std::min(kQueryTile, count_ - i);
-      const Strips<T> strips = strips_of(x_, pairs, keys);
+      const Strips<T> strips = strips_of(x_, tile_mask, keys);
       const ScoreTile<T> tile{scores_, b_, h_, first_ + i, key, queries, keys, live};
-      const Tile<const T> query{queries_ + i * width_, width_};
+      const Tile<const T> query{scaled_queries_ + i * width_, width_};
       if (x_.pairs != nullptr)
         x_.pairs->forward(tile, query, {keys_, width_});
       else
@@ -120,10 +122,11 @@ class Chunk {
       OnlineSoftmax<T>& online = online_[i / kQueryTile];
       online.update(scores_, queries, strips);
       if (x_.drop != nullptr) apply_dropout(x_, tile, scores_);
-      T* sums = sums_ + i * value_width_;
-      for (Size row = 0; row < queries; ++row) multiply_row(sums + row * value_width_, online.rescale[row]);
+      T* outputs = outputs_ + i * value_width_;
+      for (Size row = 0; row < queries; ++row)
+        multiply_row(outputs + row * value_width_, online.rescale[row]);
       add_product<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},
-                     {sums, value_width_}, [&](Size row, Size rows) { return strips.keys_of(row, rows); });
+                     {outputs, value_width_}, [&](Size row, Size rows) { return strips.keys_of(row, rows); });
     }
   }
 
@@ -134,13 +137,13 @@ class Chunk {
   }
 
   void copy_keys(Size key, Size keys) {
-    bool memory[kKeyTile];
-    const Size shared = h_ / x_.share;
-    const bool* live = live_in_tile(x_.mask, b_, shared * x_.share, x_.share, key, keys, memory);
-    copy_rows(x_.key.at(b_, shared) + key * x_.key.row, x_.key.row, keys, x_.width, T(1), live,
+    bool live_keys[kKeyTile];
+    const Size key_head = h_ / x_.share;
+    const bool* live = live_in_tile(x_.mask, b_, key_head * x_.share, x_.share, key, keys, live_keys);
+    copy_rows(x_.key.at(b_, key_head) + key * x_.key.row, x_.key.row, keys, x_.width, T(1), live,
               {keys_, width_});
     transpose_rows<T>({keys_, width_}, keys, x_.width, transposed_);
-    copy_rows(x_.value.at(b_, shared) + key * x_.value.row, x_.value.row, keys, x_.value_width, T(1), live,
+    copy_rows(x_.value.at(b_, key_head) + key * x_.value.row, x_.value.row, keys, x_.value_width, T(1), live,
               {values_, value_width_});
   }
 
@@ -149,23 +152,23 @@ class Chunk {
     T* lse_to = lse + (b_ * x_.heads + h_) * x_.queries + first_;
     for (Size i = 0; i < count_; ++i) {
       const OnlineSoftmax<T>& online = online_[i / kQueryTile];
-      const T top = online.top[i % kQueryTile], sum = online.sum[i % kQueryTile];
-      if (!online.sees[i % kQueryTile]) {  // O may be NaN: 0 times a NaN value
+      const T max = online.max[i % kQueryTile], sum = online.sum[i % kQueryTile];
+      if (!online.sees[i % kQueryTile]) {  // no pairs; its O may be NaN, from 0 times a NaN value
         std::fill_n(to + i * out.row, x_.value_width, T(0));
         lse_to[i] = -kInfinity<T>;
         continue;
       }
-      T* sums = sums_ + i * value_width_;
-      multiply_row(sums, T(1) / sum);
-      std::copy_n(sums, x_.value_width, to + i * out.row);
-      lse_to[i] = top + std::log(sum);
+      T* output = outputs_ + i * value_width_;
+      multiply_row(output, T(1) / sum);
+      std::copy_n(output, x_.value_width, to + i * out.row);
+      lse_to[i] = max + std::log(sum);
     }
   }
 
   const Attention<T>& x_;
   Size b_, h_, first_, count_, width_, value_width_;
   Scratch<T> memory_;
-  T *queries_, *sums_, *scores_, *keys_, *transposed_, *values_;
+  T *scaled_queries_, *outputs_, *scores_, *keys_, *transposed_, *values_;
   OnlineSoftmax<T> online_[kChunkTiles];
 };
 
