@@ -68,7 +68,7 @@ struct Problem {
   void run(const F& f) const {
     simd::Attention<T> x;
     x.batch = batch_of(query), x.heads = heads_of(query);
-    x.share = x.heads / std::max<Size>(1, heads_of(key));
+    x.group_size = x.heads / std::max<Size>(1, heads_of(key));
     x.queries = query.size(-2), x.keys = key.size(-2);
     x.width = query.size(-1), x.value_width = value.size(-1);
     const auto& [scale, mask, pairs, score, has_sink, dropout, stream] = settings;

@@ -105,12 +105,12 @@ struct DropWeights {
   std::uint64_t key = 0, site = 0;
 };
 
-/// Inputs of attention. Each group of `share` query heads has the same keys and values.
+/// Inputs of attention. Each group of `group_size` query heads has the same keys and values.
 template <class T>
 struct Attention {
-  Size batch = 0, heads = 0, share = 1, queries = 0, keys = 0, width = 0, value_width = 0;
+  Size batch = 0, heads = 0, group_size = 1, queries = 0, keys = 0, width = 0, value_width = 0;
   T scale = T(1);
-  Heads<const T> query, key, value;     ///< key and value have heads / share heads
+  Heads<const T> query, key, value;     ///< key and value have heads / group_size heads
   const TileMask* mask = nullptr;       ///< null: no mask
   const TilePairs<T>* pairs = nullptr;  ///< computes the scores; null: scale·q·k
   const TileScore<T>* score = nullptr;  ///< changes the scores; null: unchanged

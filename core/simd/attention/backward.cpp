@@ -31,7 +31,7 @@ struct Backward {
   const T* d_lse;
   Heads<T> d_query, d_key, d_value;
 
-  Size group_heads() const { return x.heads / x.share; }
+  Size group_heads() const { return x.heads / x.group_size; }
   Size groups() const { return x.batch * group_heads(); }
 };
 
@@ -96,9 +96,9 @@ class KeyPart {
       copy_keys(key, keys);
       std::fill_n(d_key_.data, keys * width_, T(0));
       std::fill_n(d_value_.data, keys * value_width_, T(0));
-      for (Size in_group = 0; in_group < x_.share; ++in_group)
+      for (Size in_group = 0; in_group < x_.group_size; ++in_group)
         for (Size i = 0; i < x_.queries; i += kQueryTile)
-          run_tile(h_ * x_.share + in_group, i, key, keys,
+          run_tile(h_ * x_.group_size + in_group, i, key, keys,
                    {d_query + in_group * d_query_head + i * d_query_row, d_query_row});
       write_rows<T>({d_key_.data, width_}, keys, x_.width, y_.d_key.at(b_, h_) + key * y_.d_key.row,
                     y_.d_key.row);
@@ -110,7 +110,7 @@ class KeyPart {
  private:
   void copy_keys(Size key, Size keys) {
     bool memory[kKeyTile];
-    const bool* live = live_in_tile(x_.mask, b_, h_ * x_.share, x_.share, key, keys, memory);
+    const bool* live = live_in_tile(x_.mask, b_, h_ * x_.group_size, x_.group_size, key, keys, memory);
     const T *k = x_.key.at(b_, h_) + key * x_.key.row, *v = x_.value.at(b_, h_) + key * x_.value.row;
     copy_rows(k, x_.key.row, keys, x_.width, T(1), live, key_);
     transpose_rows<T>({key_.data, width_}, keys, x_.width, key_transposed_.data);
@@ -274,14 +274,14 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   // A single part sums in d_query itself, if rows are whole vectors. Otherwise, the sums are in scratch memory.
   const bool in_place = parts == 1 && width == x.width;
   const Size row = in_place ? d_query.row : width, head = in_place ? d_query.head : x.queries * width;
-  const Scratch<T> partial(in_place ? 0 : tasks * x.share * head);
+  const Scratch<T> partial(in_place ? 0 : tasks * x.group_size * head);
 
   const bool parallel = worth_threads(x);
   const auto run = [&](Size task, Size slot) {
     const Size group = task / parts, part = task % parts;
-    T* to = in_place ? d_query.at(group / y.group_heads(), group % y.group_heads() * x.share)
-                     : partial.data() + task * x.share * head;
-    for (Size h = 0; h < x.share; ++h)
+    T* to = in_place ? d_query.at(group / y.group_heads(), group % y.group_heads() * x.group_size)
+                     : partial.data() + task * x.group_size * head;
+    for (Size h = 0; h < x.group_size; ++h)
       for (Size i = 0; i < x.queries; ++i) std::fill_n(to + h * head + i * row, width, T(0));
     KeyPart<T>(y, group, deltas.data(), learned.of_pairs(slot), learned.of_score(slot))
         .run(part * key_tiles / parts, (part + 1) * key_tiles / parts, to, head, row);
@@ -294,11 +294,11 @@ void attention_backward(const Attention<T>& x, Heads<const T> out, const T* lse,
   }
   if (!in_place)
     each(parallel, x.batch * x.heads, [&](Size item) {
-      const Size group = item / x.share, b = item / x.heads, h = item % x.heads;
+      const Size group = item / x.group_size, b = item / x.heads, h = item % x.heads;
       for (Size i = 0; i < x.queries; ++i) {
-        T* sum = partial.data() + (group * parts * x.share + item % x.share) * head + i * row;
+        T* sum = partial.data() + (group * parts * x.group_size + item % x.group_size) * head + i * row;
         for (Size part = 1; part < parts; ++part)
-          for (Size c = 0; c < x.width; ++c) sum[c] += sum[part * x.share * head + c];
+          for (Size c = 0; c < x.width; ++c) sum[c] += sum[part * x.group_size * head + c];
         std::copy_n(sum, x.width, d_query.at(b, h) + i * d_query.row);
       }
     });

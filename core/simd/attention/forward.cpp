@@ -138,8 +138,9 @@ class Chunk {
 
   void copy_keys(Size key, Size keys) {
     bool live_keys[kKeyTile];
-    const Size key_head = h_ / x_.share;
-    const bool* live = live_in_tile(x_.mask, b_, key_head * x_.share, x_.share, key, keys, live_keys);
+    const Size key_head = h_ / x_.group_size;
+    const bool* live =
+        live_in_tile(x_.mask, b_, key_head * x_.group_size, x_.group_size, key, keys, live_keys);
     copy_rows(x_.key.at(b_, key_head) + key * x_.key.row, x_.key.row, keys, x_.width, T(1), live,
               {keys_, width_});
     transpose_rows<T>({keys_, width_}, keys, x_.width, transposed_);
