@@ -24,7 +24,6 @@ void write(Tensor& store, const Tensor& x, Size at, Size capacity) {
     }
     store = larger;
   }
-  detail::check_same_rows(x, store);
   detail::write_positions(store, at, x, 0, x.size(-2));
 }
 
@@ -103,7 +102,9 @@ KeyValueCache::KeyValueCache(const KeyValueCache& other)
       length_(other.length_),
       keys_(copy_of(other.keys_, length_)),
       values_(copy_of(other.values_, length_)),
-      data_(copy_of(other.data_, length_)) {
+      data_(copy_of(other.data_, length_)),
+      edits_(other.edits_),
+      edited_(other.edited_) {
   for (const Tensor& part : other.state_) {
     Tensor copy = Tensor::uninitialised(part.shape(), part.dtype());
     assign(copy, part);
@@ -113,9 +114,16 @@ KeyValueCache::KeyValueCache(const KeyValueCache& other)
 
 void KeyValueCache::append(const Tensor& keys, const Tensor& values, const Tensor& data) {
   detail::check_no_tape();
-  if (length_ > 0 &&
+  detail::check_pairs(keys, values.defined() ? values : keys);
+  if (data.defined() && (data.rank() < 2 || data.size(-2) != keys.size(-2)))
+    fail("[cache] data must be (batch, time, n) with one row for each key, got {} with keys {}",
+         describe(data), describe(keys));
+  if ((length_ > 0 || keys_.defined()) &&
       (!keys_.defined() || values.defined() != values_.defined() || data.defined() != data_.defined()))
     fail("[cache] each call must append the same parts (keys, values, data), got others than before");
+  if (keys_.defined()) detail::check_same_rows(keys, keys_);
+  if (values_.defined()) detail::check_same_rows(values, values_);
+  if (data_.defined()) detail::check_same_rows(data, data_);
   const Size added = keys.size(-2);
   while (length_ + added > capacity_) capacity_ = std::max<Size>(1, 2 * capacity_);
   write(keys_, keys, length_, capacity_);
@@ -134,7 +142,22 @@ void KeyValueCache::set_state(std::vector<Tensor> state, Size added) {
   length_ += added;
 }
 
+/// Notes a call that leaves only the first `unchanged` positions as they are.
+void KeyValueCache::edit(Size unchanged) {
+  while (!edited_.empty() && edited_.back().second >= unchanged) edited_.pop_back();
+  edited_.emplace_back(++edits_, unchanged);
+}
+
 void KeyValueCache::rewind(Snapshot to) {
+  const auto since =
+      std::find_if(edited_.begin(), edited_.end(), [&](const auto& one) { return one.first > to.edits; });
+  const Size unchanged = since == edited_.end() ? length_ : std::min(length_, since->second);
+  if (to.length > unchanged)
+    fail(
+        "[cache] all positions of a snapshot must be unchanged to rewind to it, got {} unchanged of {}; call "
+        "snapshot() again after reorder_rows(), keep_positions() and rewind(), or copy the cache",
+        unchanged, to.length);
+  if (to.length < length_) edit(to.length);
   length_ = to.length;
   state_ = std::move(to.state);
   if (length_ == 0) keys_ = values_ = data_ = Tensor();  // the next tokens may have another shape
@@ -156,6 +179,7 @@ void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
     fail(
         "[cache] a state of constant size cannot forget, got {} of {} positions to keep; copy the cache first",
         kept, length_);
+  if (kept < length_) edit(length);
   Size to = length;
   for (const Size from : more) {
     for (const Tensor* store : {&keys_, &values_, &data_}) {
@@ -166,11 +190,13 @@ void KeyValueCache::keep_positions(Size length, const std::vector<Size>& more) {
     ++to;
   }
   length_ = kept;
+  if (length_ == 0) keys_ = values_ = data_ = Tensor();  // as in rewind()
 }
 
 void KeyValueCache::reorder_rows(const std::vector<Size>& rows) {
   for (Tensor* store : {&keys_, &values_, &data_})
     if (store->defined()) keep_store_rows(*store, rows, length_);
+  edit(0);
   const Indices ids(rows, {static_cast<Size>(rows.size())});
   for (Tensor& part : state_) part = embedding(part, ids);
 }

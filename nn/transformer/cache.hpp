@@ -2,6 +2,7 @@
 // one key and one value. A layer without keys and values stores its inputs in the cache, or a state of constant size.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "core/tensor/tensor.hpp"
@@ -24,8 +25,9 @@ class KeyValueCache {
   /// Returns the number of filled positions.
   Size length() const { return length_; }
   /// Appends T positions: keys (B, heads…, T, d_k), values (B, heads…, T, d_v) and data (B, T, n), n other numbers for
-  /// each token. Grouped heads have two axes. A layer may omit values and data. Throws Error if the batch, heads, width
-  /// or type differs from before, if other parts are given than before, or if a tape is active.
+  /// each token. Grouped heads have two axes. A layer may omit values and data. Throws Error if a part has fewer than
+  /// two axes, if parts differ in T, if the batch, heads, width or type differs from before, if other parts are given
+  /// than before, or if a tape is active. The cache is then unchanged.
   void append(const Tensor& keys, const Tensor& values = {}, const Tensor& data = {});
   /// keys(), values() and data() return all filled positions, (B, heads…, length, d) and (B, length, n), as views of
   /// this cache's memory. A part that was never appended is undefined.
@@ -41,15 +43,23 @@ class KeyValueCache {
   struct Snapshot {
     Size length;                // filled positions
     std::vector<Tensor> state;  // as state()
+    Size edits = 0;             // earlier calls that moved or removed positions; rewind() compares it
   };
   /// Returns the present length and state, for rewind().
-  Snapshot snapshot() const { return {length_, state_}; }
-  /// Undoes every append() and set_state() since snapshot() was called.
+  Snapshot snapshot() const { return {length_, state_, edits_}; }
+  /// Undoes every append() and set_state() since snapshot() of this cache was called. You may rewind to a snapshot
+  /// several times. Throws Error if the positions of the snapshot have changed since: if reorder_rows() was called, if
+  /// keep_positions() moved or removed one of them, or if rewind() returned to an earlier snapshot. A snapshot of the
+  /// empty cache always fits.
   void rewind(Snapshot to);
   /// Keeps the first `length` positions and the positions in `more`, in this order, and removes all others. The kept
   /// positions move together in memory, so earlier results of keys(), values() and data() change. Throws Error unless
   /// length ≤ more[0] < more[1] < … < length(). Also throws if a tape is active, or if a token would be removed and
   /// there is a state, because a state cannot forget a token.
+  ///
+  /// A kept key keeps the position that it was computed for, for example its rotary angle. So if keys move, pass the
+  /// positions of all keys with the next tokens (`positions` of TransformerBlock). Otherwise the next tokens count from
+  /// length() on. If no positions are kept, the next tokens may have another shape.
   void keep_positions(Size length, const std::vector<Size>& more = {});
   /// Replaces each batch row i by the former row rows[i], so that a beam search can copy and drop hypotheses. Unless
   /// there are more rows than before, they are moved in place, so earlier results of keys(), values() and data()
@@ -57,9 +67,15 @@ class KeyValueCache {
   void reorder_rows(const std::vector<Size>& rows);
 
  private:
+  void edit(Size unchanged);
+
   Size capacity_ = 0, length_ = 0;
   Tensor keys_, values_, data_;  // (B, heads…, capacity, d)
   std::vector<Tensor> state_;
+  // Edits are calls that move or remove positions. Each pair of `edited_` has the number of an edit and the number of
+  // first positions that this and all later edits left unchanged. Both increase from pair to pair.
+  Size edits_ = 0;
+  std::vector<std::pair<Size, Size>> edited_;
 };
 
 }  // namespace tapestry

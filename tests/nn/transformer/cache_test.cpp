@@ -161,3 +161,86 @@ TEST_CASE("a cache rewinds to a snapshot: its length, its state, and its shape i
   CHECK(constant.length() == 3);
   CHECK(equal_bits(constant.state().at(0), x));
 }
+
+TEST_CASE("append refuses parts that do not fit each other or the parts before, and changes nothing") {
+  KeyValueCache cache(2);
+  const Tensor x = random_normal({1, 2, 3, 5}, 1), shorter = random_normal({1, 2, 2, 5}, 2),
+               data = random_normal({1, 3, 1}, 3);
+  for (int call = 0; call < 2; ++call) {  // into an empty cache, and after other positions
+    CHECK_THROWS_WITH(cache.append(x, shorter), ContainsSubstring("one value for each key"));
+    CHECK_THROWS_WITH(cache.append(shorter, x), ContainsSubstring("one value for each key"));
+    CHECK_THROWS_WITH(cache.append(zeros({3})), ContainsSubstring("must be (…, time, width)"));
+    CHECK_THROWS_WITH(
+        cache.append(shorter, shorter, data),
+        ContainsSubstring("data must be (batch, time, n) with one row for each key, got (1,3,1)"));
+    CHECK(cache.length() == 3 * call);
+    cache.append(x, x, data);
+  }
+  CHECK_THROWS_WITH(cache.append(x, random_normal({1, 2, 3, 4}, 1), data),
+                    ContainsSubstring("must stay the same"));
+  CHECK_THROWS_WITH(cache.append(x, x), ContainsSubstring("must append the same parts"));
+  CHECK(equal_bits(cache.keys(), concat({x, x}, 2)));
+  CHECK(equal_bits(cache.values(), concat({x, x}, 2)));
+}
+
+TEST_CASE(
+    "a cache that keeps no positions is empty: its next tokens may have other parts and another shape") {
+  KeyValueCache cache(2);
+  const Tensor x = random_normal({1, 2, 3, 5}, 1), other = random_normal({2, 1, 7}, 2);
+  cache.append(x, x);
+  cache.keep_positions(0);
+  CHECK_FALSE(cache.values().defined());
+  cache.append(other);
+  CHECK(equal_bits(cache.keys(), other));
+  CHECK_FALSE(cache.values().defined());
+}
+
+TEST_CASE("a cache does not rewind to a snapshot whose positions have changed") {
+  KeyValueCache cache(2);
+  const Tensor x = random_normal({2, 1, 4, 3}, 1), more = random_normal({2, 1, 2, 3}, 2);
+  cache.append(x, x);
+  const KeyValueCache::Snapshot early = cache.snapshot();
+  cache.append(more, more);
+  const KeyValueCache::Snapshot late = cache.snapshot();
+  const auto refused = ContainsSubstring("all positions of a snapshot must be unchanged to rewind to it");
+  SECTION("rows were reordered") {
+    cache.reorder_rows({0});
+    CHECK_THROWS_WITH(cache.rewind(early), refused);
+  }
+  SECTION("positions were removed, and others were appended") {
+    cache.keep_positions(5);
+    cache.append(more, more);
+    CHECK_THROWS_WITH(cache.rewind(late), refused);
+    CHECK(cache.length() == 7);
+    cache.rewind(early);
+    CHECK(equal_bits(cache.keys(), x));
+  }
+  SECTION("a position was moved") {
+    cache.keep_positions(3, {5});
+    CHECK_THROWS_WITH(cache.rewind(early), ContainsSubstring("got 3 unchanged of 4"));
+  }
+  SECTION("the cache was rewound to before it, as often as wanted") {
+    for (int time = 0; time < 3; ++time) {
+      cache.rewind(early);
+      CHECK_THROWS_WITH(cache.rewind(late), refused);
+      cache.append(more, more);
+      CHECK_THROWS_WITH(cache.rewind(late), refused);
+    }
+    cache.rewind(early);
+    CHECK(equal_bits(cache.keys(), x));
+  }
+  SECTION("another cache is shorter") {
+    KeyValueCache other(2);
+    other.append(more, more);
+    CHECK_THROWS_WITH(other.rewind(early), refused);
+  }
+  SECTION("a copy rewinds as its original does") {
+    KeyValueCache copy = cache;
+    copy.rewind(early);
+    copy.append(more, more);
+    KeyValueCache again = copy;
+    CHECK_THROWS_WITH(again.rewind(late), refused);
+    cache.rewind(late);
+    CHECK(cache.length() == 6);
+  }
+}
