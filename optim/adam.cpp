@@ -8,7 +8,9 @@
 
 namespace tapestry {
 
-void Adam::add_group(std::vector<Tensor> weights, const AdamOptions& options) {
+namespace {
+
+void check(const AdamOptions& options) {
   const auto is_beta = [](double beta) { return beta >= 0 && beta < 1; };
   if (!(options.learning_rate >= 0) || !(options.epsilon >= 0) || !(options.weight_decay >= 0))
     fail("[Adam] learning_rate, epsilon and weight_decay must be 0 or more, got {}, {} and {}",
@@ -16,8 +18,18 @@ void Adam::add_group(std::vector<Tensor> weights, const AdamOptions& options) {
   if (!is_beta(options.beta1) || !is_beta(options.beta2))
     fail("[Adam] beta1 and beta2 must be at least 0 and below 1, got {} and {}", options.beta1,
          options.beta2);
+}
+
+}  // namespace
+
+void Adam::add_group(std::vector<Tensor> weights, const AdamOptions& options) {
+  check(options);
   add(std::move(weights), groups_.size());
   groups_.push_back(options);
+}
+
+void Adam::check_options() const {
+  for (const AdamOptions& options : groups_) check(options);
 }
 
 std::span<const char* const> Adam::buffer_names(std::size_t) const {

@@ -32,7 +32,7 @@ class Adam : public Optimiser {
   /// Adds weights as a new group with its own options. Throws Error if an option is out of range, or if a weight is
   /// not a leaf, is not dense or is already in a group.
   void add_group(std::vector<Tensor> weights, const AdamOptions& options);
-  /// Options of a group; you may change them between steps.
+  /// Options of a group; you may change them between steps. step() checks them again.
   AdamOptions& group(std::size_t index = 0) { return groups_.at(index); }
   /// Number of groups.
   std::size_t groups() const { return groups_.size(); }
@@ -42,6 +42,7 @@ class Adam : public Optimiser {
   explicit Adam(bool decoupled) : decoupled_(decoupled) {}
 
  private:
+  void check_options() const override;
   std::span<const char* const> buffer_names(std::size_t group) const override;
   bool counts_steps() const override { return true; }
   void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) override;

@@ -54,6 +54,7 @@ void Optimiser::prepare(Slot& slot) {
 }
 
 void Optimiser::step(double rate_factor, double gradient_scale) {
+  check_options();
   PoolVector<Ready> ready;
   ready.reserve(slots_.size());
   std::vector<std::string> absent;

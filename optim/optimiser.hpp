@@ -27,8 +27,8 @@ class Optimiser {
 
   /// Updates every weight that is not frozen, then clears all gradients, those of frozen weights too.
   /// `rate_factor`, from a schedule, multiplies every group's learning rate; `gradient_scale` multiplies the
-  /// gradients. If a weight that is not frozen has no gradient, throws Error with the weights' names and changes
-  /// nothing.
+  /// gradients. If a weight that is not frozen has no gradient, throws Error with the weights' names. Also throws if an
+  /// option of a group was set to a number out of range. Changes nothing if it throws for one of these reasons.
   void step(double rate_factor = 1, double gradient_scale = 1);
 
   /// Clears all gradients without a step.
@@ -61,6 +61,8 @@ class Optimiser {
   void add(std::vector<Tensor> weights, std::size_t group);
 
  private:
+  /// Throws Error if an option of a group is out of range: group() lets a caller change them after add_group().
+  virtual void check_options() const {}
   /// Names of the buffers of each weight in a group (such as "m" and "v"): at most two.
   virtual std::span<const char* const> buffer_names(std::size_t group) const = 0;
   /// Returns true if state() includes each weight's number of steps.

@@ -6,14 +6,26 @@
 
 namespace tapestry {
 
-void SGD::add_group(std::vector<Tensor> weights, const SGDOptions& options) {
+namespace {
+
+void check(const SGDOptions& options) {
   if (!(options.learning_rate >= 0) || !(options.momentum >= 0) || !(options.weight_decay >= 0))
     fail("[SGD] learning_rate, momentum and weight_decay must be 0 or more, got {}, {} and {}",
          options.learning_rate, options.momentum, options.weight_decay);
   if (options.nesterov && options.momentum == 0)
     fail("[SGD] nesterov must have a momentum above 0, got 0; set momentum");
+}
+
+}  // namespace
+
+void SGD::add_group(std::vector<Tensor> weights, const SGDOptions& options) {
+  check(options);
   add(std::move(weights), groups_.size());
   groups_.push_back(options);
+}
+
+void SGD::check_options() const {
+  for (const SGDOptions& options : groups_) check(options);
 }
 
 std::span<const char* const> SGD::buffer_names(std::size_t group) const {

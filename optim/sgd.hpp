@@ -28,12 +28,14 @@ class SGD : public Optimiser {
   /// Adds weights as a new group with its own options. Throws Error if an option is out of range, or if a weight is
   /// not a leaf, is not dense or is already in a group.
   void add_group(std::vector<Tensor> weights, const SGDOptions& options);
-  /// Options of a group; you may change them between steps, but must not switch momentum on or off.
+  /// Options of a group; you may change them between steps, but must not switch momentum on or off. step() checks their
+  /// ranges again.
   SGDOptions& group(std::size_t index = 0) { return groups_.at(index); }
   /// Number of groups.
   std::size_t groups() const { return groups_.size(); }
 
  private:
+  void check_options() const override;
   std::span<const char* const> buffer_names(std::size_t group) const override;
   bool counts_steps() const override { return false; }
   void update(std::span<const Ready> ready, double rate_factor, double gradient_scale) override;

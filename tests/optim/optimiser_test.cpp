@@ -3,6 +3,7 @@
 #include "optim/optimiser.hpp"
 
 #include <cmath>
+#include <utility>
 
 #include "core/ops/arithmetic.hpp"
 #include "core/ops/reduce.hpp"
@@ -114,6 +115,34 @@ TEST_CASE("what is no dense leaf, and settings out of range, are refused") {
   CHECK_THAT(message_of([&] { Adam({a}, {.epsilon = -1}); }), ContainsSubstring("0 or more"));
   CHECK_THAT(message_of([&] { warm_up(0); }), ContainsSubstring("warm_up"));
   CHECK_THAT(message_of([&] { warm_up(5)(0); }), ContainsSubstring("the update must be 1 or more, got 0"));
+}
+
+TEST_CASE("a step refuses options that were changed to numbers out of range, and changes nothing") {
+  const Tensor a = weight({2}, 1), b = weight({2}, 2);
+  AdamW adam({a});
+  adam.add_group({b}, {});
+  SGD sgd({weight({2}, 3)});
+  const std::vector<double> before = a.to_vector();
+  for (const Tensor& w : {a, b}) give(w, ones({2}));
+  const auto refused = [&](double AdamOptions::*option, double wrong, const char* start) {
+    const double right = std::exchange(adam.group(1).*option, wrong);
+    CHECK_THAT(message_of([&] { adam.step(); }), ContainsSubstring(start));
+    adam.group(1).*option = right;
+    CHECK(a.to_vector() == before);
+    CHECK(a.has_grad());
+  };
+  refused(&AdamOptions::beta1, 1, "[Adam] beta1 and beta2 must be at least 0 and below 1, got 1 and 0.999");
+  refused(&AdamOptions::beta2, -1, "[Adam] beta1 and beta2 must be");
+  for (double AdamOptions::*option :
+       {&AdamOptions::learning_rate, &AdamOptions::epsilon, &AdamOptions::weight_decay})
+    refused(option, std::nan(""), "[Adam] learning_rate, epsilon and weight_decay must be 0 or more");
+  sgd.group().momentum = -1;
+  CHECK_THAT(message_of([&] { sgd.step(); }), ContainsSubstring("[SGD] learning_rate, momentum"));
+  sgd.group() = {.nesterov = true};
+  CHECK_THAT(message_of([&] { sgd.step(); }), ContainsSubstring("momentum above 0"));
+  adam.group().learning_rate = 0.5;
+  adam.step();
+  CHECK(a.to_vector() != before);
 }
 
 TEST_CASE("gradients that repeat one value or share memory are read rightly and never written") {
