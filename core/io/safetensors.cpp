@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -13,6 +12,7 @@
 #include "core/io/safetensors_header.hpp"
 #include "core/io/text.hpp"
 #include "core/ops/views.hpp"
+#include "core/quantised/half.hpp"
 
 namespace tapestry {
 
@@ -20,22 +20,6 @@ namespace {
 
 using detail::Stored;
 using detail::StoredTensor;
-
-/// Converts IEEE 754 binary16 to binary32, exactly.
-float from_f16(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000U) << 16U, exponent = half >> 10U & 0x1FU,
-                      fraction = half & 0x3FFU;
-  if (exponent == 0) {  // zero and denormals: fraction · 2⁻²⁴
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24F;
-    return sign ? -magnitude : magnitude;
-  }
-  const std::uint32_t wide =
-      exponent == 31 ? 255 : exponent + 112;  // infinity and NaN; otherwise bias 15 becomes 127
-  return std::bit_cast<float>(sign | wide << 23U | fraction << 13U);
-}
-
-/// Converts bfloat16, the upper half of a binary32.
-float from_bf16(std::uint16_t upper) { return std::bit_cast<float>(std::uint32_t{upper} << 16U); }
 
 /// Calls put(i, value) for each value of type Raw in the bytes, which need not be aligned.
 template <class Raw, class Put>
@@ -81,9 +65,9 @@ void take(SafeTensors& result, const std::string& name, const StoredTensor& stor
     case Stored::f32:
       return tensor(copied<float>(bytes, shape));
     case Stored::f16:
-      return tensor(widened(bytes, shape, from_f16));
+      return tensor(widened(bytes, shape, half_to_float));
     case Stored::bf16:
-      return tensor(widened(bytes, shape, from_bf16));
+      return tensor(widened(bytes, shape, bfloat_to_float));
     case Stored::i64:
       return indices(whole_numbers<std::int64_t>(bytes, shape));
     case Stored::i32:
@@ -101,13 +85,6 @@ void take(SafeTensors& result, const std::string& name, const StoredTensor& stor
   }
 }
 
-/// Rounds to the nearest bf16, ties to even. A NaN stays a NaN.
-std::uint16_t to_bf16(float x) {
-  const auto bits = std::bit_cast<std::uint32_t>(x);
-  if (x != x) return static_cast<std::uint16_t>(bits >> 16U | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7fffU + (bits >> 16U & 1U)) >> 16U);
-}
-
 /// Values of one tensor to write, kept until the file is written.
 struct WrittenTensor {
   Tensor dense;
@@ -117,7 +94,7 @@ struct WrittenTensor {
     if (as != WriteDType::bf16) return;
     if (dense.dtype() != DType::f32) dense = dense.to(DType::f32);
     halves.resize(static_cast<std::size_t>(x.count()));
-    std::transform(dense.data<float>(), dense.data<float>() + x.count(), halves.begin(), to_bf16);
+    std::transform(dense.data<float>(), dense.data<float>() + x.count(), halves.begin(), float_to_bfloat);
     dense = {};
   }
   std::span<const std::byte> bytes() const {

@@ -43,4 +43,11 @@ inline float bfloat_to_float(std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
+/// Returns the BF16 nearest to x, ties to even. NaN stays NaN.
+inline std::uint16_t float_to_bfloat(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return static_cast<std::uint16_t>(bits >> 16 | 0x40u);
+  return static_cast<std::uint16_t>((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+
 }  // namespace tapestry

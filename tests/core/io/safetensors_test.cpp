@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
 #include <limits>
@@ -11,6 +12,7 @@
 
 #include "core/io/file.hpp"
 #include "core/ops/views.hpp"
+#include "core/quantised/half.hpp"
 #include "core/simd/runtime/memory.hpp"
 #include "core/tensor/create.hpp"
 #include "core/tensor/random.hpp"
@@ -154,6 +156,10 @@ TEST_CASE("safetensors: every f16 and bf16 becomes the same f32") {
     };
     wrong += !same(expected(i, 5, 10), static_cast<double>(half[i]));
     wrong += !same(expected(i, 8, 7), static_cast<double>(brain[i]));
+    // As in quantised blocks, also for signalling NaN.
+    const auto value = static_cast<std::uint16_t>(i);
+    wrong += std::bit_cast<std::uint32_t>(half[i]) != std::bit_cast<std::uint32_t>(half_to_float(value));
+    wrong += std::bit_cast<std::uint32_t>(brain[i]) != std::bit_cast<std::uint32_t>(bfloat_to_float(value));
   }
   CHECK(wrong == 0);
 }
