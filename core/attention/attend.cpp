@@ -177,8 +177,8 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
     if (sink.defined()) gradients.push_back(sink_gradient(problem, out_part, lse, d_out, d_lse));
     return gradients;
   };
-  const auto by_ops = [query, key, value, settings = problem.settings, with_lse] {
-    return detail::by_ops(query, key, value, settings, with_lse);
+  const auto by_ops = [query, key, value, settings = problem.settings, with_lse, at] {
+    return detail::by_ops(query, key, value, settings, with_lse, at);
   };
   return op<"attend">(at, std::move(out), wrt_all(targets, rule), decomposition(by_ops));
 }
@@ -200,13 +200,10 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
                   at};
   const ScoreMod& score = settings.score;
   for (const auto* part : {&settings.pairs.learned(), &score.learned(), &score.constants()})
-    for (const Tensor& source : *part) {
-      if (part != &score.constants()) check_same_dtype(query, source, "attend", at);
+    for (const Tensor& source : *part)
       problem.sources.push_back(contiguous(source.detach().to(query.dtype())));
-    }
   if (settings.sink.on()) {
     const Tensor& scores = settings.sink.scores();
-    if (scores.defined()) check_same_dtype(query, scores, "attend", at);
     problem.sink = scores.defined() ? contiguous(expand(scores.detach(), {heads_of(query)}))
                                     : zeros({heads_of(query)}, query.dtype());
   }

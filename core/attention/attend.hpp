@@ -93,7 +93,8 @@ struct AttendOptions {
 ///    branch of select() that is not taken). Infinity may reach it.
 ///  - Both may also reach all other results and gradients of the same batch row, except those of queries without pairs.
 ///
-/// If a score maps a finite number to NaN or +∞, attend() throws Error.
+/// Throws Error if `score` maps a finite number to NaN or +∞. Also throws if the score of an unmasked pair from
+/// `pairs`, after `score`, is NaN or +∞ although its query and key are finite.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 
@@ -122,6 +123,6 @@ PartialAttention merge(std::span<const PartialAttention> parts);
 /// Computes the same as attend() from plain ops, with the full (Tq, Tk) matrix: the reference, which is also used
 /// for second derivatives. Throws in the same cases as attend().
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
-                     const AttendOptions& options = {});
+                     const AttendOptions& options = {}, CallSite at = {});
 
 }  // namespace tapestry

@@ -1,6 +1,7 @@
 // Reference implementation of attend() from plain ops, with the full score matrix; also merge().
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "core/attention/attend_settings.hpp"
@@ -43,12 +44,20 @@ Mask live_queries(const Mask& pairs) {
 }
 
 /// Computes the scores, which are unspecified at masked pairs. Also removes the pairs with score −∞ from `live`.
-Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live) {
+Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live,
+                     CallSite at) {
   const PairScore& pairs = settings.pairs;
   const auto from = [&](const Tensor& query) {
     Tensor scores = pairs.defined() ? pairs.impl().by_ops(query, k, pairs.learned().data(), live)
                                     : matmul(query, transpose(k)) * settings.scale;
-    return settings.score.defined() ? settings.score.by_ops(scores, live) : scores;
+    if (settings.score.defined()) scores = settings.score.by_ops(scores, live);
+    if (!pairs.defined()) return scores;
+    try {
+      check_pair_scores(query, k, scores, live);
+    } catch (const std::logic_error& mistake) {
+      fail("{} ({}:{})", mistake.what(), at.file, at.line);
+    }
+    return scores;
   };
   const auto live_q = [&] { return live.defined() ? where(live_queries(live), q, scalar(0, q.dtype())) : q; };
   const Tensor scores = from(live_q());
@@ -62,13 +71,13 @@ Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& set
 
 // Masked values are replaced before an op reads them, since they may be NaN.
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,
-              bool with_lse) {
+              bool with_lse, CallSite at) {
   Mask live = settings.mask.mask();
   Tensor q = by_head(query, query), k = by_head(query, key), v = by_head(query, value);
   const Tensor zero = scalar(0, q.dtype());
   if (live.defined())
     k = where(settings.mask.live_keys(), k, zero), v = where(settings.mask.live_keys(), v, zero);
-  Tensor scores = scores_by_ops(q, k, settings, live);
+  Tensor scores = scores_by_ops(q, k, settings, live, at);
   const Mask queries = live.defined() ? live_queries(live) : Mask{};
   if (live.defined()) scores = where(live, scores, zero);
   if (settings.sink.on()) {
@@ -96,8 +105,8 @@ Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const
 }  // namespace detail
 
 Tensor attend_by_ops(const Tensor& query, const Tensor& key, const Tensor& value,
-                     const AttendOptions& options) {
-  return detail::by_ops(query, key, value, detail::settings_of(query, key, value, options, {}), false);
+                     const AttendOptions& options, CallSite at) {
+  return detail::by_ops(query, key, value, detail::settings_of(query, key, value, options, at), false, at);
 }
 
 PartialAttention merge(std::span<const PartialAttention> parts) {

@@ -64,6 +64,9 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
       sink.defined() && sink.rank() != 0 && !(sink.shape() == Dims{all_heads}))
     fail("[attend] scores {} of a sink must have one number for each of {} heads, or one for all ({}:{})",
          describe(sink), all_heads, at.file, at.line);
+  for (const auto* part : {&options.pairs.learned(), &options.score.learned()})
+    for (const Tensor& one : *part) check_same_dtype(query, one, "attend", at);
+  if (options.sink.scores().defined()) check_same_dtype(query, options.sink.scores(), "attend", at);
   if (!(options.dropout >= 0 && options.dropout < 1))
     fail("[attend] dropout must be in [0, 1), got {}; pass the fraction of weights to set to 0 ({}:{})",
          options.dropout, at.file, at.line);

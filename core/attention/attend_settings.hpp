@@ -36,6 +36,6 @@ Tensor broadcast_batch_dims(const Tensor& query, const Tensor& x, bool shared);
 
 /// Computes attend() from plain ops. If `with_lse`, appends the log-sum-exp as a last column: (…, Tq, d_v + 1).
 Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const AttendSettings& settings,
-              bool with_lse);
+              bool with_lse, CallSite at);
 
 }  // namespace tapestry::detail

@@ -80,6 +80,22 @@ void check_scores(const Tensor& before, const Tensor& after, const Mask& live) {
   });
 }
 
+void check_pair_scores(const Tensor& query, const Tensor& key, const Tensor& scores, const Mask& live) {
+  const Dims& sizes = scores.shape();
+  const auto finite = [](const Tensor& x, Size b, Size h, Size row) {
+    for (Size u = 0; u < x.size(-1); ++u)
+      if (!std::isfinite(x.at({b, h, row, u}))) return false;
+    return true;
+  };
+  each_not_finite(scores, live, [&](Size row, Size j, double score) {
+    const Size i = row % sizes[2], item = row / sizes[2];
+    const simd::QueryKey pair{item / sizes[1], item % sizes[1], i, j};
+    if (score != -std::numeric_limits<double>::infinity() && finite(query, pair.b, pair.h, i) &&
+        finite(key, pair.b, pair.h, j))
+      simd::fail_pair_score(score, pair);
+  });
+}
+
 }  // namespace detail
 
 }  // namespace tapestry

@@ -79,6 +79,9 @@ namespace detail {
 
 /// Throws std::domain_error if an unmasked pair's score (B, H, Tq, Tk) was finite before and is NaN or +∞ now.
 void check_scores(const Tensor& before, const Tensor& after, const Mask& live);
+/// Throws std::domain_error if an unmasked pair's score (B, H, Tq, Tk) is NaN or +∞, although its query (B, H, Tq, U)
+/// and key (B, H, Tk, U) are finite.
+void check_pair_scores(const Tensor& query, const Tensor& key, const Tensor& scores, const Mask& live);
 
 }  // namespace detail
 

@@ -13,6 +13,7 @@
 // with a sink, max is its score and sum is 1. At the end, out = O / sum and lse = max + ln sum.
 #include <cmath>
 
+#include "core/simd/attention/score_tiles.hpp"
 #include "core/simd/attention/tiles.hpp"
 #include "core/simd/horizontal.hpp"
 #include "core/simd/math.hpp"
@@ -34,6 +35,11 @@ struct OnlineSoftmax {
   void start(T sink) {
     std::fill_n(max, kQueryTile, sink);
     std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
+  }
+
+  /// Returns true if no score so far was NaN or +∞.
+  bool below_infinity(Size queries) const {
+    return std::all_of(max, max + queries, [](T score) { return score < kInfinity<T>; });
   }
 
   /// Updates `max` and `sum`, replaces the scores by exp(scores − max), and sets `rescale` to exp(old max − max), the
@@ -113,14 +119,10 @@ class Chunk {
       const Strips<T> strips = strips_of(x_, tile_mask, keys);
       const ScoreTile<T> tile{scores_, b_, h_, first_ + i, key, queries, keys, live};
       const Tile<const T> query{scaled_queries_ + i * width_, width_};
-      if (x_.pairs != nullptr)
-        x_.pairs->forward(tile, query, {keys_, width_});
-      else
-        multiply_transposed<T>(strips, queries, x_.width, query, transposed_, {scores_, kKeyTile});
-      if (x_.score != nullptr) x_.score->forward(tile);
-      mask_scores(tile, strips);
+      compute_scores(tile, strips, query);
       OnlineSoftmax<T>& online = online_[i / kQueryTile];
       online.update(scores_, queries, strips);
+      if (x_.pairs != nullptr && !online.below_infinity(queries)) check_pairs(tile, strips, query);
       if (x_.drop != nullptr) apply_dropout(x_, tile, scores_);
       T* outputs = outputs_ + i * value_width_;
       for (Size row = 0; row < queries; ++row)
@@ -128,6 +130,34 @@ class Chunk {
       add_product<T>(queries, value_width_, keys, scores_, kKeyTile, 1, {values_, value_width_},
                      {outputs, value_width_}, [&](Size row, Size rows) { return strips.keys_of(row, rows); });
     }
+  }
+
+  void compute_scores(const ScoreTile<T>& tile, const Strips<T>& strips, Tile<const T> query) const {
+    if (x_.pairs != nullptr)
+      x_.pairs->forward(tile, query, {keys_, width_});
+    else
+      multiply_transposed<T>(strips, tile.queries, x_.width, query, transposed_, {tile.scores, kKeyTile});
+    if (x_.score != nullptr) x_.score->forward(tile);
+    mask_scores(tile, strips);
+  }
+
+  /// Throws if a live score of a finite query and key is NaN or +∞. Computes the scores again, since the weights have
+  /// replaced them.
+  void check_pairs(ScoreTile<T> tile, const Strips<T>& strips, Tile<const T> query) const {
+    const Scratch<T> scores(kQueryTile * kKeyTile);
+    tile.scores = scores.data();
+    compute_scores(tile, strips, query);
+    const auto finite = [&](const T* x) {
+      return std::all_of(x, x + x_.width, [](T one) { return one - one == T(0); });
+    };
+    for (Size i = 0; i < tile.queries; ++i)
+      for (Size j = 0; j < tile.keys; ++j) {
+        const T score = tile.scores[i * kKeyTile + j];
+        if (score < kInfinity<T> || (tile.live != nullptr && !tile.live[i * kKeyTile + j])) continue;
+        if (finite(query.data + i * query.row) && finite(keys_ + j * width_))
+          fail_pair_score(static_cast<double>(score),
+                          {tile.batch, tile.head, tile.first_query + i, tile.first_key + j});
+      }
   }
 
   void multiply_row(T* row, T factor) const {

@@ -53,4 +53,11 @@ void fail_score(double score, const QueryKey& pair) {
       "; check what the lambda divides by, takes the logarithm of, or reads from a table");
 }
 
+void fail_pair_score(double score, const QueryKey& pair) {
+  throw std::domain_error("[pair_score] the score of " + text(pair) +
+                          " must be a finite number or −∞ for a finite query and key, got " +
+                          (score == score ? "infinity" : "NaN") +
+                          "; check the lambda's weights, and what it divides by or takes the logarithm of");
+}
+
 }  // namespace tapestry::simd::inline TAPESTRY_SIMD_TAG

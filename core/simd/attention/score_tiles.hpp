@@ -23,6 +23,8 @@ struct At {
 
 /// Throws std::domain_error for a score that is NaN or +∞.
 [[noreturn]] void fail_score(double score, const QueryKey& pair);
+/// Same for a score from pair_score() of a finite query and key.
+[[noreturn]] void fail_pair_score(double score, const QueryKey& pair);
 
 /// Implements TileScore with a lambda f(score, position, readers of the N tables…).
 template <class T, class F, std::size_t N>

@@ -5,13 +5,18 @@
 
 #include "core/attention/attend.hpp"
 #include "core/attention/score_lambda.hpp"
+#include "core/ops/pointwise.hpp"
 #include "core/ops/reduce.hpp"
+#include "core/ops/views.hpp"
 #include "core/simd/runtime/threads.hpp"
 #include "core/tape/tape.hpp"
 #include "tests/catch.hpp"
+#include "tests/message_of.hpp"
+#include "tests/not_finite.hpp"
 
 using namespace tapestry;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -234,4 +239,56 @@ TEST_CASE("by ops, a score's mistakes throw as in tiles") {
   const ScoreMod outside = score_mod([](auto s, auto at, auto t) { return s + t(at.j); }, ones({3}));
   CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = outside}),
                     ContainsSubstring("index 3 is outside axis 0 of a table (3), for query 0 and key 3"));
+}
+
+TEST_CASE("a pair score that is no number is an error in tiles and by ops, and says where") {
+  const Tensor x = arange(0, 60, 1, DType::f64), q = reshape(x, {1, 2, 15, 2}),
+               v = ones({1, 2, 15, 3}, DType::f64);
+  const PairScore root = pair_score([](auto a, auto b) { return sqrt(a - b); });
+  const auto both_throw = [&](const Tensor& query, const AttendOptions& options, const std::string& start) {
+    const auto check = [&](const std::string& message) {
+      CHECK_THAT(message,
+                 StartsWith("[pair_score] the score of " + start) &&
+                     ContainsSubstring(" must be a finite number or −∞ for a finite query and key, got ") &&
+                     ContainsSubstring("; check the lambda's weights") &&
+                     ContainsSubstring("score_mistakes_test.cpp:"));
+    };
+    check(test::message_of<Error>([&] { attend(query, q, v, options); }));
+    check(test::message_of<Error>([&] { attend_by_ops(query, q, v, options); }));
+  };
+  both_throw(q, {.pairs = root}, "query 0 and key 1 (batch row 0, head 0)");
+  const PairScore infinite =
+      pair_score([](auto a, auto b, auto w) { return w / (a + b - 96); }, learned(ones({2}, DType::f64)));
+  both_throw(q, {.pairs = infinite, .mask = BlockMask::where(15, 15, [](QueryKey p) { return p.j == 9; })},
+             "query 8 and key 9 (batch row 0, head 1)");
+  // Hidden by the mask or by the score, it affects nothing.
+  const auto causal = [](auto s, auto at) { return select(at.i < at.j, -test::kInf, s); };
+  const BlockMask mask = BlockMask::causal(15, 15);
+  for (const AttendOptions& hidden :
+       {AttendOptions{.pairs = root, .mask = mask}, AttendOptions{.pairs = root, .score = score_mod(causal)}})
+    for (const Tensor& y : {attend(q, q, v, hidden), attend_by_ops(q, q, v, hidden)})
+      CHECK(min(y).item() == Approx(1));
+  // A query that is no number is not the lambda's fault.
+  const Tensor bad = where(Mask::from(30, 2, [](Size row, Size) { return row == 16; }).reshape({1, 2, 15, 2}),
+                           scalar(test::kNaN, DType::f64), q);
+  for (const Tensor& y : {attend(bad, q, v, {.pairs = root, .mask = mask}),
+                          attend_by_ops(bad, q, v, {.pairs = root, .mask = mask})}) {
+    CHECK(std::isnan(y.at({0, 1, 1, 0})));
+    CHECK(y.at({0, 1, 2, 0}) == Approx(1));
+  }
+  both_throw(bad, {.pairs = root}, "query 0 and key 1 (batch row 0, head 0)");
+}
+
+TEST_CASE("attend_by_ops refuses what attend refuses, and names the caller's line") {
+  const Tensor x = random_normal({1, 1, 3, 2}, 1), wide = ones({3}, DType::f64), unit = ones({2}, DType::f64),
+               sink = ones({1}, DType::f64);
+  const auto add = [](auto s, auto at, auto a) { return s + a(at.j); };
+  const auto scaled = [](auto q, auto k, auto w) { return q * k * w; };
+  for (const AttendOptions& options : {AttendOptions{.score = score_mod(add, learned(wide))},
+                                       AttendOptions{.pairs = pair_score(scaled, learned(unit))},
+                                       AttendOptions{.sink = learned(sink)}, AttendOptions{.dropout = 1}}) {
+    for (const std::string& message : {test::message_of<Error>([&] { attend(x, x, x, options); }),
+                                       test::message_of<Error>([&] { attend_by_ops(x, x, x, options); })})
+      CHECK_THAT(message, StartsWith("[attend] ") && ContainsSubstring("score_mistakes_test.cpp:"));
+  }
 }
