@@ -31,10 +31,18 @@ Ids shuffled_names(kit::Random& random) {
   return all;
 }
 
+/// Throws if `pairs` is not from 1 to `most`, or if there are no rows.
+void check_sizes(Size rows, Size pairs, Size most) {
+  if (rows < 1 || pairs < 1 || pairs > most)
+    fail("[lesson 30] rows must be at least 1 and pairs from 1 to {} for {} names, got {} and {}", most,
+         kNames, rows, pairs);
+}
+
 }  // namespace
 
 Texts draw_updates(kit::Random random, Size batch, Size pairs) {
   constexpr Size kAssignmentsPerName = 4;
+  check_sizes(rows, pairs, kNames);
   TextBuilder builder;
   for (Size row = 0; row < batch; ++row) {
     const Ids all = shuffled_names(random);
@@ -53,6 +61,7 @@ Texts draw_updates(kit::Random random, Size batch, Size pairs) {
 
 Texts draw_sections(kit::Random random, Size batch, Size pairs) {
   constexpr Size kSections = 3;
+  check_sizes(rows, pairs, kNames / kSections);
   TextBuilder builder;
   for (Size row = 0; row < batch; ++row) {
     const Ids all = shuffled_names(random);

@@ -27,11 +27,13 @@ struct Texts {
   Indices answers;         // (B, questions): symbols, or kNothing
 };
 /// Draws `batch` texts with `pairs` names each and four times as many assignments, at least one for each name. At the
-/// end, there is one question for each name. Its answer is the symbol that was assigned last to the name.
+/// end, there is one question for each name. Its answer is the symbol that was assigned last to the name. Throws Error
+/// unless `batch` is at least 1 and `pairs` from 1 to kNames.
 Texts draw_updates(kit::Random random, Size batch, Size pairs);
 /// Draws `batch` texts with three sections of `pairs` names each, and "forget" between the sections. Each section
 /// assigns one symbol to each of its names. The questions alternate between the names of the last section and those of
-/// one earlier section. For the latter, the answer is kNothing.
+/// one earlier section. For the latter, the answer is kNothing. Throws Error unless `batch` is at least 1 and `pairs`
+/// from 1 to kNames / 3.
 Texts draw_sections(kit::Random random, Size batch, Size pairs);
 
 /// A layer of linear attention, and a small network that computes logits from the layer's output at the questions.

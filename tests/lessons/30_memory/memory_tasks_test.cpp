@@ -8,6 +8,7 @@
 
 using namespace tapestry;
 using namespace tapestry::lesson30;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -70,4 +71,16 @@ TEST_CASE("lesson 30 counts what came back by the place at which it was written"
   CHECK(max(abs(newest)).item() < 1e-5);
   const Pairs one = draw_pairs(10, 1, 8, 2);
   CHECK(max(abs(read_back(one, WriteRule::sum) - one.values)).item() < 1e-5);
+}
+
+TEST_CASE("lesson 30's texts have no more names than there are") {
+  CHECK(draw_updates(kit::Random(1), 2, kNames).names.shape()[1] == 5 * kNames);
+  CHECK(draw_sections(kit::Random(1), 2, 21).questions == 42);
+  for (const Size pairs : {Size{0}, kNames + 1})
+    CHECK_THROWS_WITH(draw_updates(kit::Random(1), 2, pairs), ContainsSubstring("pairs from 1 to 64"));
+  for (const Size pairs : {0, 22})
+    CHECK_THROWS_WITH(
+        draw_sections(kit::Random(1), 2, pairs),
+        ContainsSubstring("[lesson 30] rows must be at least 1 and pairs from 1 to 21 for 64 names"));
+  CHECK_THROWS_WITH(draw_updates(kit::Random(1), 0, 2), ContainsSubstring("got 0 and 2"));
 }
