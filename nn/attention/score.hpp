@@ -96,6 +96,8 @@ class ScoreFactory {
     return maker;
   }
   ModulePtr<Score> operator()(Parent parent) const { return make_(std::move(parent)); }
+  /// Returns true if both make scores of the same class from arguments of the same types.
+  bool is_like(const ScoreFactory& other) const { return make_.target_type() == other.make_.target_type(); }
 
  private:
   ScoreFactory() = default;

@@ -26,18 +26,19 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   return attention;
 }
 
-/// Throws for options that a custom self-attention would ignore silently.
+/// Throws for options that a custom self-attention would ignore. `heads` is never 0, so it may be the default.
 void check_own(const BlockOptions& options, const BlockKind& kind, const std::string& name) {
-  const bool cross = kind.memory_width > 0;  // true: the last three options have an effect
+  const bool cross = kind.memory_width > 0;  // true: the last four options have an effect
   const char* const unused = kind.positions.pairs     ? "positions for pairs (rotary, alibi, …)"
                              : options.score_mod.make ? "score_mod"
                              : options.learned_sink   ? "learned_sink"
                              : options.output_gate    ? "output_gate"
                              : options.qk_norm        ? "qk_norm"
-                             : !cross && !options.normalise.is_softmax() ? "normalise"
-                             : !cross && options.attention_dropout > 0   ? "attention_dropout"
-                             : !cross && options.key_heads > 0           ? "key_heads"
-                                                                         : nullptr;
+                             : !cross && !options.score.is_like(scaled_dot()) ? "score"
+                             : !cross && !options.normalise.is_softmax()      ? "normalise"
+                             : !cross && options.attention_dropout > 0        ? "attention_dropout"
+                             : !cross && options.key_heads > 0                ? "key_heads"
+                                                                              : nullptr;
   if (unused)
     fail(
         "[block{0}] {1} must not be set together with BlockOptions::attention, which replaces the layer that has it; "

@@ -51,9 +51,10 @@ struct BlockOptions {
   /// QK-norm with ε = `epsilon` (MultiHeadOptions).
   bool learned_sink = false, output_gate = false, qk_norm = false;
   /// Replaces the self-attention: self_attention<MyAttention>(args…). The options above for heads, score and weights
-  /// then apply to cross-attention alone. The constructor throws if options are set that would have no effect:
-  /// score_mod, learned_sink, output_gate, qk_norm and positions for pairs; without cross-attention also normalise,
-  /// attention_dropout and key_heads.
+  /// then apply to cross-attention alone. The constructor throws if one of these options is set and would have no
+  /// effect: score_mod, learned_sink, output_gate, qk_norm and positions for pairs; without cross-attention also
+  /// score, normalise, attention_dropout and key_heads. Without cross-attention, it ignores `heads`, and a score of
+  /// the default's class, because both may be defaults.
   SelfAttentionFactory attention = {};
 };
 

@@ -188,6 +188,15 @@ TEST_CASE("options that cannot work together are refused with advice") {
              ContainsSubstring("attention_dropout must not be set together"));
   CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.key_heads = 1; }),
              ContainsSubstring("key_heads must not be set together"));
+  for (const ScoreFactory& score :
+       {general(4, 4), ScoreFactory([](const Tensor&q, const Tensor&k) { return matmul(q, transpose(k)); })})
+    CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.score = score; }),
+               ContainsSubstring("score must not be set together with BlockOptions::attention"));
+  CHECK(message([&](auto& o) { o.block.attention = own, o.block.score = scaled_dot(); }) ==
+        "(nothing thrown)");
+  // With cross-attention, they have an effect.
+  CHECK_NOTHROW(TransformerBlock({.width = 8, .heads = 2, .score = general(4, 4), .attention = own},
+                                 {.causal = true, .memory_width = 8}));
   CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.positions = rotary(); }),
              ContainsSubstring("positions for pairs (rotary, alibi, …) must not be set"));
   CHECK_THAT(message([](auto& o) { o.block.sinks = 1; }),
