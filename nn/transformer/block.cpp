@@ -26,7 +26,7 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   return attention;
 }
 
-/// Throws for options that a custom self-attention would ignore. `heads` is never 0, so it may be the default.
+/// Throws for options that a custom self-attention would ignore, except `heads`: any number may be the default.
 void check_own(const BlockOptions& options, const BlockKind& kind, const std::string& name) {
   const bool cross = kind.memory_width > 0;  // true: the last four options have an effect
   const char* const unused = kind.positions.pairs     ? "positions for pairs (rotary, alibi, …)"
