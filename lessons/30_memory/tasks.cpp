@@ -31,18 +31,18 @@ Ids shuffled_names(kit::Random& random) {
   return all;
 }
 
-/// Throws if `pairs` is not from 1 to `most`, or if there are no rows.
-void check_sizes(Size rows, Size pairs, Size most) {
-  if (rows < 1 || pairs < 1 || pairs > most)
-    fail("[lesson 30] rows must be at least 1 and pairs from 1 to {} for {} names, got {} and {}", most,
-         kNames, rows, pairs);
+/// Throws if `pairs` is not from 1 to `most`, or if `batch` is less than 1.
+void check_sizes(Size batch, Size pairs, Size most) {
+  if (batch < 1 || pairs < 1 || pairs > most)
+    fail("[lesson 30] batch must be at least 1 and pairs from 1 to {} for {} names, got {} and {}", most,
+         kNames, batch, pairs);
 }
 
 }  // namespace
 
 Texts draw_updates(kit::Random random, Size batch, Size pairs) {
   constexpr Size kAssignmentsPerName = 4;
-  check_sizes(rows, pairs, kNames);
+  check_sizes(batch, pairs, kNames);
   TextBuilder builder;
   for (Size row = 0; row < batch; ++row) {
     const Ids all = shuffled_names(random);
@@ -61,7 +61,7 @@ Texts draw_updates(kit::Random random, Size batch, Size pairs) {
 
 Texts draw_sections(kit::Random random, Size batch, Size pairs) {
   constexpr Size kSections = 3;
-  check_sizes(rows, pairs, kNames / kSections);
+  check_sizes(batch, pairs, kNames / kSections);
   TextBuilder builder;
   for (Size row = 0; row < batch; ++row) {
     const Ids all = shuffled_names(random);

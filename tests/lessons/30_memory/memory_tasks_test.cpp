@@ -81,6 +81,6 @@ TEST_CASE("lesson 30's texts have no more names than there are") {
   for (const Size pairs : {0, 22})
     CHECK_THROWS_WITH(
         draw_sections(kit::Random(1), 2, pairs),
-        ContainsSubstring("[lesson 30] rows must be at least 1 and pairs from 1 to 21 for 64 names"));
+        ContainsSubstring("[lesson 30] batch must be at least 1 and pairs from 1 to 21 for 64 names"));
   CHECK_THROWS_WITH(draw_updates(kit::Random(1), 0, 2), ContainsSubstring("got 0 and 2"));
 }
