@@ -4,8 +4,8 @@
 # alone knows each file's rule, so other generators link the libraries, and so do builds with a sanitizer.
 set(tapestry_core_needed
   check/gradcheck check/probe check/report io/file io/restore io/text ops/arithmetic ops/matmul ops/reduce ops/views
-  simd/elementwise simd/matmul/matmul simd/random simd/rows/reduce simd/rows/scan simd/runtime/arch
-  simd/runtime/memory simd/runtime/threads simd/update tape/anomaly tape/append tape/backward tape/extended_pass tape/gradients
+  simd/elementwise simd/matmul/matmul simd/optimiser_step simd/random simd/rows/reduce simd/rows/scan simd/runtime/arch
+  simd/runtime/memory simd/runtime/threads tape/anomaly tape/append tape/backward tape/extended_pass tape/gradients
   tape/graph tape/hooks tape/print tape/recorder tape/replay tape/tape tensor/array tensor/broadcast tensor/buffer tensor/create
   tensor/error tensor/layout tensor/mask tensor/print tensor/random tensor/tensor)
 set(tapestry_nn_needed clone initialise module text/utf8)

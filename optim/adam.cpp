@@ -1,9 +1,10 @@
-// Adam's and AdamW's step, in parallel over the elements of all weights. The arithmetic is in core/simd/update.cpp.
+// Adam's and AdamW's step, in parallel over the elements of all weights. The arithmetic is in
+// core/simd/optimiser_step.cpp.
 #include "optim/adam.hpp"
 
 #include <cmath>
 
-#include "core/simd/update.hpp"
+#include "core/simd/optimiser_step.hpp"
 #include "optim/parameter_chunks.hpp"
 
 namespace tapestry {

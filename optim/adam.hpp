@@ -17,7 +17,8 @@ struct AdamOptions {
   double weight_decay = 0;      // λ: added to the gradient as λ w; in AdamW, shrinks the weights
 };
 
-/// Adam, where g is the gradient of weight w, plus λ w if λ is not decoupled (the kernel is in core/simd/update.hpp):
+/// Adam, where g is the gradient of weight w, plus λ w if λ is not decoupled (the kernel is in
+/// core/simd/optimiser_step.hpp):
 ///     m ← β₁ m + (1 − β₁) g        m̂ = m / (1 − β₁ᵗ)
 ///     v ← β₂ v + (1 − β₂) g²       v̂ = v / (1 − β₂ᵗ)
 ///     w ← w − η m̂ / (√v̂ + ε)

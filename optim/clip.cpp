@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "core/ops/views.hpp"
-#include "core/simd/update.hpp"
+#include "core/simd/optimiser_step.hpp"
 #include "core/tensor/layout.hpp"
 #include "optim/parameter_chunks.hpp"
 

@@ -1,7 +1,7 @@
 // The update of gradient descent: one parallel kernel over the elements of all weights.
 #include "optim/sgd.hpp"
 
-#include "core/simd/update.hpp"
+#include "core/simd/optimiser_step.hpp"
 #include "optim/parameter_chunks.hpp"
 
 namespace tapestry {

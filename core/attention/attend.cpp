@@ -58,7 +58,7 @@ simd::Heads<T> heads(const Tensor& x) {
 /// The inputs of attend(), prepared for the kernel.
 struct Problem {
   Tensor query, key, value;
-  std::vector<Tensor> sources;  // learned tensors of pairs and score, then the score's constants
+  std::vector<Tensor> sources;  // learned tensors of pair_score and score_mod, then score_mod's constants
   Tensor sink;                  // (heads): scores of the sink, if there is one
   AttendSettings settings;
   CallSite at;
@@ -82,7 +82,7 @@ struct Problem {
     const auto of_score = sources.begin() + static_cast<std::ptrdiff_t>(pairs.learned().size());
     const auto on_tiles = score.defined() ? score.impl().on_tiles(T(0), {of_score, sources.end()}) : nullptr;
     x.score = on_tiles.get();
-    if (has_sink.on()) x.sink = sink.data<T>();
+    if (has_sink.defined()) x.sink = sink.data<T>();
     const simd::DropWeights drop{simd::dropout_threshold(dropout), 1 / (1 - dropout), stream.key(),
                                  stream.site()};
     if (dropout > 0) x.drop = &drop;
@@ -155,7 +155,7 @@ Tensor record(const Tensor& query, const Tensor& key, const Tensor& value, bool 
     const Tensor out_part = slice(y, -1, 0, width), d_out = with_uniform_head_stride(slice(dy, -1, 0, width)),
                  d_lse = with_lse ? contiguous(slice(dy, -1, width, width + 1)) : Tensor{};
     const Tensor& sink = problem.settings.sink.scores();
-    const std::size_t of_scores = count - 3 - (sink.defined() ? 1 : 0);  // learned by pairs and score
+    const std::size_t of_scores = count - 3 - (sink.defined() ? 1 : 0);  // of pair_score and score_mod
     Size numbers = 0;
     for (std::size_t i = 0; i < of_scores; ++i) numbers += problem.sources[i].count();
     Tensor d_learned = Tensor::uninitialised({numbers}, y.dtype());
@@ -198,11 +198,11 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
                   {},
                   settings,
                   at};
-  const ScoreMod& score = settings.score;
-  for (const auto* part : {&settings.pairs.learned(), &score.learned(), &score.constants()})
+  const ScoreMod& score = settings.score_mod;
+  for (const auto* part : {&settings.pair_score.learned(), &score.learned(), &score.constants()})
     for (const Tensor& source : *part)
       problem.sources.push_back(contiguous(source.detach().to(query.dtype())));
-  if (settings.sink.on()) {
+  if (settings.sink.defined()) {
     const Tensor& scores = settings.sink.scores();
     problem.sink = scores.defined() ? contiguous(expand(scores.detach(), {heads_of(query)}))
                                     : zeros({heads_of(query)}, query.dtype());
@@ -222,7 +222,7 @@ Tensor run(const Tensor& query, const Tensor& all_keys, const Tensor& all_values
     const auto log_sum = [&](Size row) {
       const T sum = lse.data<T>()[row];
       const bool blind = sum == -std::numeric_limits<T>::infinity();
-      return blind && options.sink.on() ? problem.sink.data<T>()[row / queries % all_heads] : sum;
+      return blind && options.sink.defined() ? problem.sink.data<T>()[row / queries % all_heads] : sum;
     };
     if (with_lse)
       for (Size row = 0; row < lse.count(); ++row)

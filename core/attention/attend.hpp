@@ -33,7 +33,7 @@ class Sink {
   }
 
   /// Returns true if there is a sink.
-  bool on() const { return on_; }
+  bool defined() const { return on_; }
   /// Returns the learned scores, (heads) or (); undefined without learned scores.
   const Tensor& scores() const { return scores_; }
 
@@ -47,14 +47,14 @@ class Sink {
 ///     options.mask = BlockMask::causal(n, n);
 struct AttendOptions {
   /// Finite number by which query·key is multiplied. Default: 1/√d (Vaswani et al. 2017, section 3.2.1). Unused if
-  /// `pairs` is set.
+  /// `pair_score` is set.
   std::optional<double> scale = {};
   /// Function of query and key, used as the score instead of scale·query·key. Default: none.
-  PairScore pairs = {};
+  PairScore pair_score = {};
   /// A BlockMask, Mask or ValidLengths: true where a query may attend to a key. Default: true for all pairs.
   AttendMask mask = {};
   /// Function that changes each score before the softmax. Default: no change.
-  ScoreMod score = {};
+  ScoreMod score_mod = {};
   /// Extra key with value 0: true for score 0, or learned(scores) with one score per head or one for all heads.
   /// Default: no sink.
   Sink sink = {};
@@ -94,7 +94,7 @@ struct AttendOptions {
 ///  - Both may also reach all other results and gradients of the same batch row, except those of queries without pairs.
 ///
 /// Throws Error if `score` maps a finite number to NaN or +∞. Also throws if the score of an unmasked pair from
-/// `pairs`, after `score`, is NaN or +∞ although its query and key are finite.
+/// `pair_score`, after `score`, is NaN or +∞ although its query and key are finite.
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const AttendOptions& options = {},
               CallSite at = {});
 

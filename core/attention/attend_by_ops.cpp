@@ -46,11 +46,11 @@ Mask live_queries(const Mask& pairs) {
 /// Computes the scores, which are unspecified at masked pairs. Also removes the pairs with score −∞ from `live`.
 Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& settings, Mask& live,
                      CallSite at) {
-  const PairScore& pairs = settings.pairs;
+  const PairScore& pairs = settings.pair_score;
   const auto from = [&](const Tensor& query) {
     Tensor scores = pairs.defined() ? pairs.impl().by_ops(query, k, pairs.learned().data(), live)
                                     : matmul(query, transpose(k)) * settings.scale;
-    if (settings.score.defined()) scores = settings.score.by_ops(scores, live);
+    if (settings.score_mod.defined()) scores = settings.score_mod.by_ops(scores, live);
     if (!pairs.defined()) return scores;
     try {
       check_pair_scores(query, k, scores, live);
@@ -80,7 +80,7 @@ Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const
   Tensor scores = scores_by_ops(q, k, settings, live, at);
   const Mask queries = live.defined() ? live_queries(live) : Mask{};
   if (live.defined()) scores = where(live, scores, zero);
-  if (settings.sink.on()) {
+  if (settings.sink.defined()) {
     const Tensor& learned = settings.sink.scores();
     const Tensor column =
         learned.defined() ? reshape(expand(learned, {q.size(1)}), {1, q.size(1), 1, 1}) : zero;
@@ -88,7 +88,7 @@ Tensor by_ops(const Tensor& query, const Tensor& key, const Tensor& value, const
     if (live.defined()) live = with_sink(live);
   }
   Tensor weights = live.defined() ? masked_softmax(scores, live) : softmax(scores, -1);
-  if (settings.sink.on()) weights = slice(weights, -1, 0, k.size(2));
+  if (settings.sink.defined()) weights = slice(weights, -1, 0, k.size(2));
   weights = dropout(weights, settings.dropout, settings.stream);
   Tensor out = matmul(weights, v);
   if (queries.defined()) out = where(queries, out, zero);

@@ -22,7 +22,7 @@ Tensor broadcast_batch_dims(const Tensor& query, const Tensor& x, bool shared) {
 namespace {
 
 double scale_of(const Tensor& query, const AttendOptions& options) {
-  if (options.pairs.defined()) return 1;
+  if (options.pair_score.defined()) return 1;
   return options.scale.value_or(1 / std::sqrt(static_cast<double>(std::max<Size>(1, query.size(-1)))));
 }
 
@@ -54,7 +54,7 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
     fail("[attend] scale must be finite, got {}; leave it unset for 1/√d ({}:{})", *options.scale, at.file,
          at.line);
   const Size batch = batch_of(query), all_heads = heads_of(query);
-  for (const Tensor& weight : options.pairs.learned())
+  for (const Tensor& weight : options.pair_score.learned())
     if (!(weight.shape() == Dims{query.size(-1)}) && !(weight.shape() == Dims{all_heads, query.size(-1)}))
       fail(
           "[attend] weight {} of a pair score must have shape (U) or (heads,U) for query {}, where U is the "
@@ -64,7 +64,7 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
       sink.defined() && sink.rank() != 0 && !(sink.shape() == Dims{all_heads}))
     fail("[attend] scores {} of a sink must have one number for each of {} heads, or one for all ({}:{})",
          describe(sink), all_heads, at.file, at.line);
-  for (const auto* part : {&options.pairs.learned(), &options.score.learned()})
+  for (const auto* part : {&options.pair_score.learned(), &options.score_mod.learned()})
     for (const Tensor& one : *part) check_same_dtype(query, one, "attend", at);
   if (options.sink.scores().defined()) check_same_dtype(query, options.sink.scores(), "attend", at);
   if (!(options.dropout >= 0 && options.dropout < 1))
@@ -72,8 +72,8 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
          options.dropout, at.file, at.line);
   AttendSettings settings{scale_of(query, options),
                           options.mask.tiled(query.size(-2), key.size(-2)),
-                          options.pairs,
-                          options.score,
+                          options.pair_score,
+                          options.score_mod,
                           options.sink,
                           options.dropout};
   if (options.dropout > 0) settings.stream = next_stream();
@@ -96,7 +96,7 @@ AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor&
 
 PoolVector<Tensor> learned_of(const AttendSettings& settings) {
   PoolVector<Tensor> all;
-  for (const auto* part : {&settings.pairs.learned(), &settings.score.learned()})
+  for (const auto* part : {&settings.pair_score.learned(), &settings.score_mod.learned()})
     all.insert(all.end(), part->begin(), part->end());
   if (settings.sink.scores().defined()) all.push_back(settings.sink.scores());
   return all;

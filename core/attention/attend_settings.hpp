@@ -11,8 +11,8 @@ namespace tapestry::detail {
 struct AttendSettings {
   double scale = 1;
   BlockMask mask;
-  PairScore pairs;
-  ScoreMod score;
+  PairScore pair_score;
+  ScoreMod score_mod;
   Sink sink;
   double dropout = 0;
   Stream stream{0, 0};  // of dropout
@@ -23,7 +23,7 @@ struct AttendSettings {
 AttendSettings settings_of(const Tensor& query, const Tensor& key, const Tensor& value,
                            const AttendOptions& options, CallSite at);
 
-/// Returns the learned tensors: those of pairs, then of score, then of the sink.
+/// Returns the learned tensors: those of pair_score, then of score_mod, then of the sink.
 PoolVector<Tensor> learned_of(const AttendSettings& settings);
 
 /// Batch size and total number of heads of x (batch, heads…, rows, columns).

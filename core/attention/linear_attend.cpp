@@ -43,15 +43,15 @@ void check(const Tensor& q, const Tensor& k, const Tensor& v, const LinearAttend
   if (!has_shape(options.log_decay, tokens) || !has_shape(options.beta, tokens))
     fail("[linear_attend] log_decay and beta must have one number for each token, shape {}, if given ({}:{})",
          to_string(tokens), at.file, at.line);
-  if (!has_shape(options.state, state))
-    fail("[linear_attend] state {} must have shape {}, (…,d,d_v) of the keys and values ({}:{})",
-         describe(options.state), to_string(state), at.file, at.line);
-  for (const Tensor* x : {&k, &v, &options.log_decay, &options.beta, &options.state})
+  if (!has_shape(options.initial_state, state))
+    fail("[linear_attend] initial_state {} must have shape {}, (…,d,d_v) of the keys and values ({}:{})",
+         describe(options.initial_state), to_string(state), at.file, at.line);
+  for (const Tensor* x : {&k, &v, &options.log_decay, &options.beta, &options.initial_state})
     if (x->defined()) check_same_dtype(q, *x, "linear_attend", at);
 }
 
 Tensor first_state(const Tensor& q, const Tensor& v, const LinearAttendOptions& options) {
-  if (options.state.defined()) return options.state;
+  if (options.initial_state.defined()) return options.initial_state;
   return zeros(with_last(q.shape(), {q.size(-1), v.size(-1)}), q.dtype());
 }
 
@@ -176,7 +176,7 @@ LinearAttendResult linear_attend(const Tensor& q, const Tensor& k, const Tensor&
               }),
       decomposition([q, k, v, options] {
         const LinearAttendResult plain = linear_attend_by_token(q, k, v, options);
-        return concat({plain.output, plain.state}, -2);
+        return concat({plain.output, plain.final_state}, -2);
       }));
   return {slice(both, -2, 0, tokens), slice(both, -2, tokens, tokens + d)};
 }

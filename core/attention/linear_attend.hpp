@@ -27,13 +27,13 @@ struct LinearAttendOptions {
   /// if it is 1.
   Tensor beta = {};
   /// State S (…, d, d_v) before the first token. Default: zeros.
-  Tensor state = {};
+  Tensor initial_state = {};
 };
 
 /// Result of linear attention.
 struct LinearAttendResult {
-  Tensor output;  ///< y (…, T, d_v)
-  Tensor state;   ///< S (…, d, d_v) after the last token
+  Tensor output;       ///< y (…, T, d_v)
+  Tensor final_state;  ///< S (…, d, d_v) after the last token
 };
 
 /// Computes causal linear attention: q and k (…, T, d), v (…, T, d_v), with equal leading axes (batch, heads). The

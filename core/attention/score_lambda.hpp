@@ -2,13 +2,13 @@
 //
 //     const ScoreMod alibi = score_mod(
 //         [](auto s, auto at, auto slope) { return s - slope(at.h) * abs(at.i - at.j); }, learned(slopes));
-//     Tensor y = attend(q, k, v, {.mask = BlockMask::causal(n, n), .score = alibi});
+//     Tensor y = attend(q, k, v, {.mask = BlockMask::causal(n, n), .score_mod = alibi});
 //
 // A second kind computes the score from query and key, as a sum over their U components, called units:
 //
 //     // s = Σ_u v_u tanh(q_u + k_u) (Bahdanau, Cho & Bengio 2015)
 //     const PairScore additive = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(v));
-//     Tensor y = attend(q, k, values, {.pairs = additive});
+//     Tensor y = attend(q, k, values, {.pair_score = additive});
 //
 // The first kind takes the scaled score s, its position `at`, and a reader for each further argument, and
 // returns the new score. It runs on three number types: SIMD lanes, dual numbers for the derivative, and whole

@@ -23,7 +23,7 @@ Tensor through_head(const Linear& all, const Tensor& x, Size i, Size heads) {
 /// Computes the definition directly, one head after another, → (B, Tq, width).
 Tensor one_after_another(const MultiHeadAttention& layer, const Tensor& queries, const Tensor& keys,
                          const Tensor& values, const Mask& mask) {
-  const Size heads = layer.options().heads, groups = layer.options().key_heads;
+  const Size heads = layer.options().heads, groups = layer.options().kv_heads;
   std::vector<Tensor> found;
   for (Size i = 0; i < heads; ++i) {
     const Size group = i / (heads / groups);
@@ -71,9 +71,9 @@ void check_layers(kit::Report& report, const ByHand& by_hand, std::uint64_t seed
   options.head_width = 3;
   options.value_head_width = 5;
   check_layer(report, "d_k = 3, d_v = 5", options, by_hand, seed);
-  options.key_heads = 2;
+  options.kv_heads = 2;
   check_layer(report, "two heads of keys", options, by_hand, seed);
-  options.key_heads = 1;
+  options.kv_heads = 1;
   check_layer(report, "one head of keys", options, by_hand, seed);
 }
 

@@ -175,8 +175,8 @@ Ablated ablate(const Compared& compared, const kit::Options& options, kit::Repor
 
 double share_keys(const Compared& compared, double (*bytes)(const MultiHeadOptions&),
                   const kit::Options& options, kit::Report& report) {
-  Answerer grouped({.width = kWidth, .heads = 4, .key_heads = 2}),
-      multi_query({.width = kWidth, .heads = 4, .key_heads = 1}),
+  Answerer grouped({.width = kWidth, .heads = 4, .kv_heads = 2}),
+      multi_query({.width = kWidth, .heads = 4, .kv_heads = 1}),
       lean({.width = kWidth, .heads = 2, .head_width = 4, .value_head_width = 32});
   const double of_four = compared.right.at(4).both,
                of_two = train(grouped, "4 heads, 2 of keys", options).both,
@@ -190,7 +190,7 @@ double share_keys(const Compared& compared, double (*bytes)(const MultiHeadOptio
     const MultiHeadOptions& of = layer.options();
     const double counted = bytes_in_cache(layer);
     same = same && counted == bytes(of);
-    fmt::print("  {:<22} {:>4} {:>5} {:>5} {:>8} {:>12.0f} {:>12.0f}\n", name, of.key_heads, of.head_width,
+    fmt::print("  {:<22} {:>4} {:>5} {:>5} {:>8} {:>12.0f} {:>12.0f}\n", name, of.kv_heads, of.head_width,
                of.value_head_width, right, bytes(of), counted);
     return counted;
   };
@@ -201,7 +201,7 @@ double share_keys(const Compared& compared, double (*bytes)(const MultiHeadOptio
   row("2 heads", percent(of_lean), lean.attention);
   std::map<Size, double> gib;  // by the number of key heads
   for (const Size groups : {32, 8, 1}) {
-    MultiHeadAttention large({.width = kWidth, .heads = 32, .key_heads = groups, .head_width = 128});
+    MultiHeadAttention large({.width = kWidth, .heads = 32, .kv_heads = groups, .head_width = 128});
     large.initialise(options.seed);
     const std::string name = groups == 32 ? "32 heads" : fmt::format("32 heads, {} of keys", groups);
     gib[groups] = row(name, "", large) * 32 * 8192 / (1 << 30);

@@ -104,7 +104,7 @@ Tensor repeat_kv(const Tensor& x, Size heads) {
 // layer.query, layer.key, layer.value and layer.output are linear layers with the weights W^Q, W^K, W^V and W^O.
 Tensor multi_head(const MultiHeadAttention& layer, const Tensor& queries, const Tensor& keys,
                   const Tensor& values, const Mask& mask, Split split) {
-  const Size heads = layer.options().heads, groups = layer.options().key_heads;
+  const Size heads = layer.options().heads, groups = layer.options().kv_heads;
   const Tensor q = split(layer.query(queries), heads), k = split(layer.key(keys), groups);
   const Tensor v = split(layer.value(values), groups);
   return layer.output(merge_heads(attend_per_head(q, repeat_kv(k, heads), repeat_kv(v, heads), mask)));
@@ -215,7 +215,7 @@ void remove_heads(const Compared& compared, const kit::Options& options, kit::Re
 
 /// Returns the bytes that a cache holds for a token in one layer: G keys and G values in f32, 4 bytes per number.
 double bytes_per_token(const MultiHeadOptions& of) {
-  return 4 * static_cast<double>(of.key_heads * (of.head_width + of.value_head_width));
+  return 4 * static_cast<double>(of.kv_heads * (of.head_width + of.value_head_width));
 }
 
 void sharing(const Compared& compared, const kit::Options& options, kit::Report& report) {

@@ -47,7 +47,7 @@ Depth measure_blocks(const Parts& parts, const kit::Options& options) {
 constexpr std::array<double, 5> kRates = {2e-3, 4e-3, 8e-3, 16e-3, 32e-3};
 
 /// Returns the mean loss of the last steps. Trains `longer` times the usual number of steps.
-double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& options, Size longer = 1) {
+double loss_at(double rate, Size blocks, NormPosition norm, const kit::Options& options, Size longer = 1) {
   Reader model(blocks, {.norm = norm});
   model.initialise(options.seed);
   Adam adam(model.parameters(), {.learning_rate = rate});
@@ -67,7 +67,7 @@ double loss_at(double rate, Size blocks, NormPlace norm, const kit::Options& opt
 }
 
 /// Trains at all learning rates, prints the losses as a row, and returns them.
-kit::Series scan(const char* name, Size blocks, NormPlace norm, const kit::Options& options) {
+kit::Series scan(const char* name, Size blocks, NormPosition norm, const kit::Options& options) {
   fmt::print("  {:<12} {} blocks   ", name, blocks);
   kit::Series series{name, {kRates.begin(), kRates.end()}, {}};
   for (const double rate : kRates) {
@@ -121,11 +121,11 @@ void try_rates(double learns, const kit::Options& options, kit::Report& report) 
   fmt::print("  loss at learning rate   ");
   for (const double rate : kRates) fmt::print("{:>9}", rate);
   fmt::print("\n");
-  const kit::Series two_pre = scan("norm before", 2, NormPlace::pre, options),
-                    two_none = scan("no norm", 2, NormPlace::none, options),
-                    pre = scan("norm before", 4, NormPlace::pre, options),
-                    post = scan("norm after", 4, NormPlace::post, options),
-                    none = scan("no norm", 4, NormPlace::none, options);
+  const kit::Series two_pre = scan("norm before", 2, NormPosition::pre, options),
+                    two_none = scan("no norm", 2, NormPosition::none, options),
+                    pre = scan("norm before", 4, NormPosition::pre, options),
+                    post = scan("norm after", 4, NormPosition::post, options),
+                    none = scan("no norm", 4, NormPosition::none, options);
   report.at_least("2 blocks, norm before: largest learning rate", largest_rate(two_pre, learns), 0.016);
   report.at_least("2 blocks, no norm: largest learning rate", largest_rate(two_none, learns), 0.004);
   report.at_least("4 blocks, norm before: largest learning rate", largest_rate(pre, learns), 0.008);
@@ -136,9 +136,9 @@ void try_rates(double learns, const kit::Options& options, kit::Report& report) 
   constexpr double kSmall = 1e-3;
   constexpr Size kLonger = 4;
   report.at_most(fmt::format("learning rate {}, {} times the steps, norm before: loss", kSmall, kLonger),
-                 loss_at(kSmall, 4, NormPlace::pre, options, kLonger), learns);
+                 loss_at(kSmall, 4, NormPosition::pre, options, kLonger), learns);
   report.at_least(fmt::format("learning rate {}, {} times the steps, no norm: loss", kSmall, kLonger),
-                  loss_at(kSmall, 4, NormPlace::none, options, kLonger), 1);
+                  loss_at(kSmall, 4, NormPosition::none, options, kLonger), 1);
   kit::Chart chart{"Four blocks: final loss by learning rate", "learning rate", "loss (capped at 10)"};
   chart.series = {pre, post, none};
   chart.levels = {{learns, "has learned"}};

@@ -22,7 +22,7 @@ BlockOptions options_of(const Parts& parts, Size width, Size heads) {
   return {.width = width,
           .heads = heads,
           .hidden = 2 * width,
-          .norm_place = parts.norm,
+          .norm_position = parts.norm,
           .activation = Activation::relu,
           .feed_forward = parts.feed_forward,
           .residual = parts.residual};

@@ -16,7 +16,7 @@ namespace tapestry::lesson19 {
 /// Selects the parts of a block and the place of its norms. The default is the whole block.
 struct Parts {
   bool residual = true;
-  NormPlace norm = NormPlace::pre;
+  NormPosition norm = NormPosition::pre;
   bool feed_forward = true;
 };
 
@@ -26,13 +26,13 @@ struct Recipe {
 };
 /// Each row adds one part to the row above, up to the whole block. The last rows remove or move one part.
 inline constexpr std::array<Recipe, 7> kRecipes = {
-    {{"attention alone", {.residual = false, .norm = NormPlace::none, .feed_forward = false}},
-     {"+ residual", {.norm = NormPlace::none, .feed_forward = false}},
+    {{"attention alone", {.residual = false, .norm = NormPosition::none, .feed_forward = false}},
+     {"+ residual", {.norm = NormPosition::none, .feed_forward = false}},
      {"+ norm", {.feed_forward = false}},
      {"+ feed-forward (whole)"},
      {"whole, no residual", {.residual = false}},
-     {"whole, no norm", {.norm = NormPlace::none}},
-     {"whole, norm after", {.norm = NormPlace::post}}}};
+     {"whole, no norm", {.norm = NormPosition::none}},
+     {"whole, norm after", {.norm = NormPosition::post}}}};
 enum : std::size_t { kAlone, kWithResidual, kWithNorm, kWhole, kNoResidual, kNoNorm, kPost };
 
 /// Computes a block by hand: x (B, T, width) → (B, T, width), with the weights of nn/'s block.

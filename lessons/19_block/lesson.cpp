@@ -127,9 +127,9 @@ Tensor feed_forward_by_hand(const Tensor& x, const FeedForward& layer) {
 /// Uses the weights of nn/'s block. `parts` selects the components: {.residual, .norm, .feed_forward}.
 Tensor block_by_hand(const Tensor& x, const TransformerBlock& block, const Parts& parts) {
   const auto apply = [&](const auto& sublayer, const std::optional<Norm>& norm, const Tensor& in) {
-    const Tensor out = sublayer(parts.norm == NormPlace::pre ? norm_by_hand(in, *norm) : in);
+    const Tensor out = sublayer(parts.norm == NormPosition::pre ? norm_by_hand(in, *norm) : in);
     const Tensor sum = parts.residual ? in + out : out;
-    return parts.norm == NormPlace::post ? norm_by_hand(sum, *norm) : sum;
+    return parts.norm == NormPosition::post ? norm_by_hand(sum, *norm) : sum;
   };
   const auto attention = [&](const Tensor& in) { return (*block.self)(in, in, in).context; };
   const auto feed_forward = [&](const Tensor& in) { return feed_forward_by_hand(in, *block.feed_forward); };

@@ -12,7 +12,7 @@
 
 #include "core/core.hpp"
 #include "lessons/20_gpt/maps.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/check/by_hand.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
@@ -56,18 +56,18 @@ struct Bigram : Module {
   Embedding next;
 };
 
-struct Part {
+struct ModelPart {
   const char* name;
   Size layers, heads;
   bool feed_forward, residual;
-  NormPlace norm;
+  NormPosition norm;
 };
-constexpr Part kParts[] = {{"one head", 1, 1, false, false, NormPlace::none},
-                           {"four heads", 1, 4, false, false, NormPlace::none},
-                           {"+ feed-forward", 1, 4, true, false, NormPlace::none},
-                           {"three such blocks", 3, 4, true, false, NormPlace::none},
-                           {"+ residuals", 3, 4, true, true, NormPlace::none},
-                           {"+ norms: a GPT", 3, 4, true, true, NormPlace::pre}};
+constexpr ModelPart kParts[] = {{"one head", 1, 1, false, false, NormPosition::none},
+                                {"four heads", 1, 4, false, false, NormPosition::none},
+                                {"+ feed-forward", 1, 4, true, false, NormPosition::none},
+                                {"three such blocks", 3, 4, true, false, NormPosition::none},
+                                {"+ residuals", 3, 4, true, true, NormPosition::none},
+                                {"+ norms: a GPT", 3, 4, true, true, NormPosition::pre}};
 
 struct Losses {
   double early = 0, end = 0;  // per token of the test, after a tenth of the steps and after all steps
@@ -147,8 +147,8 @@ class ConstantModel final : public AutoregressiveModel {
 
 void check_gpt(ByHand gpt_by_hand, std::uint64_t seed, kit::Report& report) {
   constexpr Size kVocabulary = 7, kTime = 6, kLayers = 2, kHeads = 2;
-  LanguageModel gpt(kit::language_model_options(
-      {.layers = kLayers, .heads = kHeads, .width = 8, .context = kTime}, kVocabulary));
+  LanguageModel gpt(language_model_options({.layers = kLayers, .heads = kHeads, .width = 8, .context = kTime},
+                                           kVocabulary));
   gpt.initialise(seed, DType::f64);
   const std::vector<Tensor> leaves = gpt.parameters();
   Weights w;
@@ -190,15 +190,15 @@ Comparison compare_parts(const kit::Options& options) {
   add("bigram", train(bigram, "bigram", task, 3e-2, options));
   std::unique_ptr<LanguageModel> gpt;
   std::optional<MapRecorder> recorder;
-  for (const Part& part : kParts) {
-    TransformerOptions model = kit::language_model_options({.layers = part.layers,
-                                                            .heads = part.heads,
-                                                            .width = options.smoke ? 16 : 64,
-                                                            .context = task.longest},
-                                                           task.vocabulary);
+  for (const ModelPart& part : kParts) {
+    TransformerOptions model = language_model_options({.layers = part.layers,
+                                                       .heads = part.heads,
+                                                       .width = options.smoke ? 16 : 64,
+                                                       .context = task.longest},
+                                                      task.vocabulary);
     model.block.feed_forward = part.feed_forward;
     model.block.residual = part.residual;
-    model.block.norm_place = part.norm;
+    model.block.norm_position = part.norm;
     gpt = std::make_unique<LanguageModel>(model);
     recorder.emplace(*gpt, options);  // only the last model's recorder remains
     add(part.name,
@@ -237,9 +237,9 @@ void check_cache(Head head, Head with_cache, const kit::Options& options, kit::R
                        with_cache(x, weight(1), weight(2), weight(3))) < 1e-12);
 
   const Size longest = options.smoke ? 64 : 512;
-  const kit::LanguageRecipe sizes = {
+  const LanguageRecipe sizes = {
       .layers = 4, .heads = 4, .width = options.smoke ? 32 : 128, .context = longest + 16};
-  LanguageModel gpt(kit::language_model_options(sizes, 65));
+  LanguageModel gpt(language_model_options(sizes, 65));
   gpt.initialise(seed);
   gpt.eval();
   const Indices text = random_ids(kit::Random(seed), 1, longest + 16, 65);

@@ -30,24 +30,24 @@ namespace tapestry::lesson20 {
 
 namespace {
 
-const kit::LanguageRecipe kUsual;
-const kit::LanguageRecipe kSmall = {.layers = 2,
-                                    .heads = 4,
-                                    .width = 64,
-                                    .context = 64,
-                                    .batch = 16,
-                                    .steps = 600,
-                                    .rate = 5e-3,
-                                    .positions = "rotary"};
-const kit::LanguageRecipe kLarge = {.layers = 4,
-                                    .heads = 6,
-                                    .width = 192,
-                                    .context = 256,
-                                    .batch = 12,
-                                    .steps = 3200,
-                                    .dropout = 0.1,
-                                    .rate = 2e-3,
-                                    .positions = "rotary"};
+const LanguageRecipe kUsual;
+const LanguageRecipe kSmall = {.layers = 2,
+                               .heads = 4,
+                               .width = 64,
+                               .context = 64,
+                               .batch = 16,
+                               .steps = 600,
+                               .rate = 5e-3,
+                               .positions = "rotary"};
+const LanguageRecipe kLarge = {.layers = 4,
+                               .heads = 6,
+                               .width = 192,
+                               .context = 256,
+                               .batch = 12,
+                               .steps = 3200,
+                               .dropout = 0.1,
+                               .rate = 2e-3,
+                               .positions = "rotary"};
 
 /// Hash of Tiny Shakespeare, the text with targets. For any other text the loss is only reported.
 constexpr std::uint64_t kTinyShakespeare = 0x4016c93c3be74c18;
@@ -64,7 +64,7 @@ std::string beginning(const Characters& characters) {
 
 /// Generates text. The model cannot use more than its context. When the context is full, its later half becomes
 /// the next prompt.
-kit::Ids go_on(const kit::SavedLanguageModel& saved, kit::Ids text, SamplingOptions how, Size length) {
+kit::Ids go_on(const SavedLanguageModel& saved, kit::Ids text, SamplingOptions how, Size length) {
   const Size context = saved.recipe.context;
   const Size whole = static_cast<Size>(text.size()) + length;
   for (Size size = whole - length; size < whole; size = static_cast<Size>(text.size())) {
@@ -102,7 +102,7 @@ void add_options(kit::Lesson& program, TextSettings& settings) {
       "with --data: the model's sizes; usual takes 45 seconds on two cores, large 16 minutes; with --prompt: "
       "the model to use; small is the model of the course's text",
       {"small", "usual", "large"});
-  kit::add_options(program, settings.recipe, kUsual, kLarge, "with --preset large");
+  add_options(program, settings.recipe, kUsual, kLarge, "with --preset large");
   program.add_flag("--fresh", settings.fresh,
                    "with --data: ignore the checkpoint and start from the beginning");
   program.takes_parts();
@@ -122,7 +122,7 @@ bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSe
   if (writes) program.require_single_process("--prompt");
   if (options.data.empty() && !writes) settings.preset = "small";
   const bool small = settings.preset == "small", large = settings.preset == "large";
-  kit::apply_recipe(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);
+  apply_recipe(program, small ? kSmall : large ? kLarge : kUsual, settings.recipe);
   if (program.given("--steps") || options.smoke) settings.recipe.steps = options.steps;
   settings.sampling.seed = options.seed;
   settings.fresh = settings.fresh || options.smoke;  // a smoke run is never resumed
@@ -132,19 +132,19 @@ bool only_writes(const kit::Lesson& program, const kit::Options& options, TextSe
 
 void learn_text(const TextSettings& settings, const kit::Options& options, kit::Report& report) {
   report.section("Training on text");
-  const kit::LanguageRecipe& recipe = settings.recipe;
+  const LanguageRecipe& recipe = settings.recipe;
   const kit::CharCorpus corpus = kit::read_characters(options.data);
-  LanguageModel gpt(kit::language_model_options(recipe, corpus.characters.size()));
+  LanguageModel gpt(language_model_options(recipe, corpus.characters.size()));
   gpt.initialise(options.seed);
   fmt::print("  {} characters for training, {} for validation, {} different; {} weights\n",
              corpus.train.size(), corpus.valid.size(), corpus.characters.size(), kit::weights_of(gpt));
-  kit::train_language_model(gpt, corpus,
-                            {.recipe = recipe,
-                             .out = folder_of(settings, options),
-                             .fresh = settings.fresh,
-                             .seed = options.seed,
-                             .steps_per_look = std::max<Size>(1, recipe.steps / 20),
-                             .ranks = options.ranks});
+  train_language_model(gpt, corpus,
+                       {.recipe = recipe,
+                        .out = folder_of(settings, options),
+                        .fresh = settings.fresh,
+                        .seed = options.seed,
+                        .steps_per_look = std::max<Size>(1, recipe.steps / 20),
+                        .ranks = options.ranks});
   const double loss = kit::loss_per_character(gpt, corpus.valid, recipe.context, options.smoke ? 100 : 1);
   constexpr const char* kWhat = "validation loss per character";
   if (corpus.hash == kTinyShakespeare && settings.preset != "small") {
@@ -158,26 +158,26 @@ void learn_text(const TextSettings& settings, const kit::Options& options, kit::
 }
 
 void write_on(const TextSettings& settings, const kit::Options& options, const std::string& words) {
-  const kit::SavedLanguageModel saved =
-      kit::load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
+  const SavedLanguageModel saved =
+      load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
   const kit::Ids start = saved.characters.encode(words.empty() ? beginning(saved.characters) : words);
   print(saved.characters.decode(go_on(saved, start, settings.sampling, settings.length)));
 }
 
 CourseLosses learn_course(const TextSettings& settings, const kit::Options& options) {
-  const kit::LanguageRecipe& recipe = settings.recipe;
+  const LanguageRecipe& recipe = settings.recipe;
   const kit::CharCorpus corpus = kit::read_characters_or_course({});
-  LanguageModel gpt(kit::language_model_options(recipe, corpus.characters.size()));
+  LanguageModel gpt(language_model_options(recipe, corpus.characters.size()));
   gpt.initialise(options.seed);
   fmt::print("  {} characters for training, {} held out; {} weights\n", corpus.train.size(),
              corpus.valid.size(), kit::weights_of(gpt));
-  kit::train_language_model(gpt, corpus,
-                            {.recipe = recipe,
-                             .out = folder_of(settings, options),
-                             .fresh = true,
-                             .seed = options.seed,
-                             .steps_per_look = std::max<Size>(1, recipe.steps / 5),
-                             .ranks = options.ranks});
+  train_language_model(gpt, corpus,
+                       {.recipe = recipe,
+                        .out = folder_of(settings, options),
+                        .fresh = true,
+                        .seed = options.seed,
+                        .steps_per_look = std::max<Size>(1, recipe.steps / 5),
+                        .ranks = options.ranks});
   return {kit::loss_of_pairs(corpus),
           kit::loss_per_character(gpt, corpus.valid, recipe.context, options.smoke ? 20 : 1)};
 }
@@ -186,8 +186,8 @@ double write_course(const TextSettings& settings, const kit::Options& options, d
                     Size top_k) {
   constexpr Size kWritten = 400, kShown = 240, kPiece = 12;
   fmt::print("  \n  temperature {}{}:\n", temperature, top_k > 0 ? fmt::format(", top-k {}", top_k) : "");
-  const kit::SavedLanguageModel saved =
-      kit::load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
+  const SavedLanguageModel saved =
+      load_language_model(folder_of(settings, options) / "checkpoint.safetensors");
   SamplingOptions how = settings.sampling;
   how.temperature = temperature;
   how.top_k = top_k;

@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "nn/sample.hpp"
 
 namespace tapestry::lesson20 {
 
 struct TextSettings {
   std::string preset = "usual", prompt;
-  kit::LanguageRecipe recipe;
+  LanguageRecipe recipe;
   SamplingOptions sampling = {.end = -1, .temperature = 0.8};
   std::int64_t length = 500;
   bool fresh = false;

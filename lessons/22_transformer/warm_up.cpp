@@ -60,7 +60,7 @@ std::vector<Tensor> copies_of(const std::vector<Tensor>& weights) {
 Start start(bool warm_up, const kit::Corpus& corpus, const kit::Options& options) {
   const kit::TransformerConfig config{.layers = 3, .width = 64, .heads = 4, .hidden = 128};
   TransformerTranslatorOptions sizes = kit::options_of(config, corpus.source.size(), corpus.target.size());
-  sizes.encoder.block.norm_place = sizes.decoder.block.norm_place = NormPlace::post;
+  sizes.encoder.block.norm_position = sizes.decoder.block.norm_position = NormPosition::post;
   TransformerTranslator model(sizes);
   model.initialise(options.seed);
   const std::vector<Tensor> weights = model.parameters();

@@ -141,7 +141,7 @@ TransformerOptions bert_options(const Sizes& sizes) {
   options.block = {.width = sizes.width,
                    .heads = sizes.heads,
                    .hidden = sizes.hidden,
-                   .norm_place = NormPlace::post,
+                   .norm_position = NormPosition::post,
                    .epsilon = sizes.epsilon,
                    .activation = Activation::gelu,
                    .bias = Bias::yes};

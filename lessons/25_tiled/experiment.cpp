@@ -115,8 +115,8 @@ void count_tiles(Size words, const kit::Options& options, kit::Report& report) {
   const BlockMask mask = BlockMask::causal(words, words);
   const Inputs x = draw({words, 8}, {words, 8}, options.seed, DType::f32);
   MemoryProfiler all, some;
-  attend(x.q, x.k, x.v, {.score = profiled(all)});
-  attend(x.q, x.k, x.v, {.mask = mask, .score = profiled(some)});
+  attend(x.q, x.k, x.v, {.score_mod = profiled(all)});
+  attend(x.q, x.k, x.v, {.mask = mask, .score_mod = profiled(some)});
   fmt::print("  causal, {} words: the kernel computed {} of {} tiles\n", words, some.tiles(), all.tiles());
   report.check("the number of computed tiles equals the mask's",
                some.tiles() == std::llround(mask.density() * static_cast<double>(all.tiles())));
@@ -170,11 +170,11 @@ Costs measure(const kit::Options& options, kit::Report& report) {
                                             : "attend(), causal";
   const auto ops = [](const Inputs& x, const ScoreMod&) { return plain_attention(x.q, x.k, x.v); };
   const auto kernel = [](const Inputs& x, const ScoreMod& score) {
-    return attend(x.q, x.k, x.v, {.score = score});
+    return attend(x.q, x.k, x.v, {.score_mod = score});
   };
   const auto causal = [](const Inputs& x, const ScoreMod& score) {
     const Size words = x.q.size(0);
-    return attend(x.q, x.k, x.v, {.mask = BlockMask::causal(words, words), .score = score});
+    return attend(x.q, x.k, x.v, {.mask = BlockMask::causal(words, words), .score_mod = score});
   };
   fmt::print("          memory in MiB              time in ms\n");
   fmt::print("      T   plain ops   attend()       plain ops   attend()   attend(), causal\n");

@@ -26,7 +26,7 @@ Json visit(const Inputs& x, Size queries, Size keys, bool causal) {
   const Tensor q = rows(x.q, 0, queries), k = rows(x.k, 0, keys), v = rows(x.v, 0, keys);
   const BlockMask mask = causal ? BlockMask::causal(queries, keys) : BlockMask();
   MemoryProfiler profiler;
-  attend(q, k, v, {.mask = mask, .score = profiled(profiler)});
+  attend(q, k, v, {.mask = mask, .score_mod = profiled(profiler)});
   return {{"queries", queries},
           {"keys", keys},
           {"causal", causal},

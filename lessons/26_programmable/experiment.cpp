@@ -150,7 +150,8 @@ std::optional<PuzzleAccuracy> solve_voices(const kit::Options& options, kit::Rep
     return {};
   fmt::print("  {}\n", kit::timing(own, options.smoke ? 64 : 1024));
   Learned learned;
-  const double solved = learn_voices(own.name, {.score_mod = {own.learned, own.score}}, options, &learned);
+  const double solved =
+      learn_voices(own.name, {.score_mod = {own.learned, own.score_mod}}, options, &learned);
   double best = 0;
   fmt::print("\n  {:<14}{:>8.1f} % of favourites predicted from position {} on\n", own.name, solved, kLate);
   for (const auto& [name, scheme] : {std::pair<const char*, PositionScheme>{"sinusoidal", sinusoidal()},

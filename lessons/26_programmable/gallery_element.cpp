@@ -119,7 +119,7 @@ Mechanism tree(Size children) {
 //     z_ij = s_ij − m_h · |i − j|     m_h = steepest / 4^h
 Mechanism alibi_bias(double steepest) {
   return {.name = "ALiBi",
-          .score =
+          .score_mod =
               [=](const Learned&, Size queries, Size keys) {
                 return score_mod(
                     [first = first_place(queries, keys)](auto s, auto at, auto slope) {
@@ -135,7 +135,7 @@ Mechanism alibi_bias(double steepest) {
 Mechanism relative_bias(Size farthest) {
   return {.name = "relative bias",
           .learned = {{"bias", {kHeads, 17}, normal(1)}},
-          .score = [far = static_cast<double>(farthest)](const Learned& p, Size queries, Size keys) {
+          .score_mod = [far = static_cast<double>(farthest)](const Learned& p, Size queries, Size keys) {
             return score_mod(
                 [far, first = first_place(queries, keys)](auto s, auto at, auto bias) {
                   return s + bias(at.h, max(min(at.j - at.i - first, far), -far) + 8);
@@ -151,7 +151,7 @@ Mechanism relative_bias(Size farthest) {
 Mechanism buckets(double farthest) {
   return {.name = "T5 buckets",
           .learned = {{"bias", {kHeads, 16}, normal(1)}},
-          .score =
+          .score_mod =
               [grow = 8 / std::log2(farthest / 8)](const Learned& p, Size queries, Size keys) {
                 std::vector<double> bucket;  // one each for 0 … 7, then growing as log(far)
                 for (double far = 0; far < static_cast<double>(keys); ++far)
@@ -167,7 +167,7 @@ Mechanism buckets(double farthest) {
 // Small scores hardly change, and large scores approach the cap.
 //     z_ij = cap · tanh(s_ij / cap)
 Mechanism soft_cap(double cap) {
-  return {.name = "soft-cap", .score = [=](const Learned&, Size, Size) {
+  return {.name = "soft-cap", .score_mod = [=](const Learned&, Size, Size) {
             return score_mod([=](auto s, auto) { return cap * tanh(s / cap); });
           }};
 }
@@ -178,7 +178,7 @@ Mechanism distance_decay(double amount_at_first, double rate_at_first) {
   return {.name = "distance decay",
           .learned = {{"amount", {kHeads}, constant(amount_at_first)},
                       {"rate", {kHeads}, constant(rate_at_first)}},
-          .score =
+          .score_mod =
               [](const Learned& p, Size queries, Size keys) {
                 return score_mod(
                     [first = first_place(queries, keys)](auto s, auto at, auto amount, auto rate) {
@@ -194,7 +194,7 @@ Mechanism distance_decay(double amount_at_first, double rate_at_first) {
 Mechanism learned_temperature(double at_first) {
   return {.name = "learned temperature",
           .learned = {{"temperature", {kHeads}, constant(at_first)}},
-          .score = [](const Learned& p, Size, Size) {
+          .score_mod = [](const Learned& p, Size, Size) {
             return score_mod([](auto s, auto at, auto t) { return s / t(at.h); }, learned(p[0]));
           }};
 }
@@ -205,7 +205,7 @@ Mechanism learned_temperature(double at_first) {
 Mechanism forgetting(double open) {
   return {.name = "forgetting",
           .learned = {{"gate", {kHeads, 16}, normal(1)}},
-          .score =
+          .score_mod =
               [=](const Learned& p, Size queries, Size keys) {
                 const std::vector<Tensor> again(static_cast<std::size_t>(keys / 16 + 1), p[0]);
                 const Tensor logs = neg(softplus(neg(concat(again, 1) + open)));  // log f

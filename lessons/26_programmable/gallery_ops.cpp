@@ -66,7 +66,7 @@ Mechanism cosine(double gain) {
 Mechanism normed_additive(double gain) {
   return {.name = "normed additive",
           .learned = {{"v", {kWidth}, normal(1)}, {"gain", {1}, constant(gain)}, {"b", {kWidth}, zeros}},
-          .pairs = [](const Learned& p) {
+          .pair_score = [](const Learned& p) {
             const Tensor v = p[1] * p[0] / sqrt(sum(p[0] * p[0]));
             return pair_score([](auto q, auto k, auto of_unit, auto b) { return of_unit * tanh(q + k + b); },
                               learned(v), learned(p[2]));
@@ -152,7 +152,7 @@ Mechanism selective(double factor) {
             const Tensor earlier = factor * (cumsum(selected, 1) - selected);  // over l < i
             const auto score = score_mod(
                 [](auto s, auto at, auto less) { return s - less(at.b, at.i, at.j); }, learned(earlier));
-            return attend(q, k, v, {.mask = BlockMask::causal(queries, keys), .score = score});
+            return attend(q, k, v, {.mask = BlockMask::causal(queries, keys), .score_mod = score});
           }};
 }
 

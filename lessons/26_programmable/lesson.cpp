@@ -62,7 +62,7 @@ Mechanism nearness_by_ops() {
 // tiles of lesson 25, forward and backward.
 
 Mechanism nearness_by_mechanism() {
-  return {.name = "by mechanism", .pairs = [](const Learned&) {
+  return {.name = "by mechanism", .pair_score = [](const Learned&) {
             return pair_score([](auto q, auto k) { return -(q - k) * (q - k); });
           }};
 }
@@ -85,7 +85,7 @@ Mechanism nearness_by_element() {
             const auto score =
                 score_mod([](auto s, auto at, auto square) { return s - square(at.b, at.h, at.j); },
                           learned(sum(k * k, {-1})));
-            return attend(q, k, v, {.scale = 2, .score = score});
+            return attend(q, k, v, {.scale = 2, .score_mod = score});
           }};
 }
 

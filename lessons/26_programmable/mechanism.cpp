@@ -18,9 +18,9 @@ using Learned = std::vector<Tensor>;
 
 AttendOptions options_of(const Mechanism& mechanism, const Learned& learned, Size queries, Size keys) {
   AttendOptions options;
-  if (mechanism.pairs) options.pairs = mechanism.pairs(learned);
+  if (mechanism.pair_score) options.pair_score = mechanism.pair_score(learned);
   if (mechanism.mask) options.mask = mechanism.mask(queries, keys);
-  if (mechanism.score) options.score = mechanism.score(learned, queries, keys);
+  if (mechanism.score_mod) options.score_mod = mechanism.score_mod(learned, queries, keys);
   if (mechanism.sink) options.sink = mechanism.sink(learned);
   return options;
 }
@@ -32,10 +32,10 @@ Tensor normalised(const Mechanism& mechanism, const Tensor& query, const Tensor&
   Mask live = options.mask.tiled(query.size(-2), key.size(-2)).mask();
   const auto score = [&] {
     const Tensor scores =
-        options.pairs.defined()
-            ? options.pairs.impl().by_ops(query, key, options.pairs.learned().data(), live)
+        options.pair_score.defined()
+            ? options.pair_score.impl().by_ops(query, key, options.pair_score.learned().data(), live)
             : matmul(query, transpose(key)) / std::sqrt(static_cast<double>(query.size(-1)));
-    return options.score.defined() ? options.score.by_ops(scores, live) : scores;
+    return options.score_mod.defined() ? options.score_mod.by_ops(scores, live) : scores;
   };
   Tensor scores = score();
   if (const auto rest = mask_out_neg_inf(live, scores)) live = *rest, scores = score();
@@ -120,7 +120,7 @@ Heatmap weights_map(std::string title, const Tensor& weights) {
 void show_map(const Mechanism& mechanism, const std::filesystem::path& file, const Learned& learned,
               Size words) {
   const Dims shape{1, mechanism.heads, words, mechanism.width};
-  const bool by_place = static_cast<bool>(mechanism.score);
+  const bool by_place = static_cast<bool>(mechanism.score_mod);
   const Tensor query = by_place ? zeros(shape) : random_normal(shape, 1),
                key = by_place ? zeros(shape) : random_normal(shape, 2);
   const Tensor weights =

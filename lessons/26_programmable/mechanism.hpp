@@ -24,10 +24,10 @@ struct Mechanism {
   Size heads = 4, width = 16;
   /// Name, shape and initial values of each learned tensor.
   std::vector<ScoreModParameter> learned = {};
-  /// By element: the change of the scores. In a transformer, use score_mod = {learned, score}.
-  MakeScoreMod score = {};
+  /// By element: the change of the scores. In a transformer, use score_mod = {learned, score_mod}.
+  MakeScoreMod score_mod = {};
   /// By mechanism: computes the scores in place of q·k.
-  std::function<PairScore(const std::vector<Tensor>& learned)> pairs = {};
+  std::function<PairScore(const std::vector<Tensor>& learned)> pair_score = {};
   /// Returns the visible pairs for these numbers of queries and keys.
   std::function<BlockMask(Size queries, Size keys)> mask = {};
   /// Returns the sink: true for the score 0, or learned(scores) for a learned score per head. Unused with

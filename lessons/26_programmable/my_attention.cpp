@@ -18,7 +18,7 @@ kit::Mechanism my_attention() {
   return {.name = "by turns",
           .heads = kHeads,
           .learned = {{"weight", {kHeads, kTurns}, zeros}},
-          .score =
+          .score_mod =
               [](const std::vector<Tensor>& p, Size queries, Size keys) {
                 // Repeat the table, so that there is a number for each distance.
                 const Tensor repeated =

@@ -63,7 +63,7 @@ struct OpenModel : Module {
         norm{{*this, "norm"}, width},
         logits{{*this, "logits"}, width, vocabulary} {
     // A mechanism without a score cannot use positions, so they are added to the words.
-    if (!mechanism.score) places.emplace(Parent{*this, "places"}, longest, width, 1.0);
+    if (!mechanism.score_mod) places.emplace(Parent{*this, "places"}, longest, width, 1.0);
   }
   Tensor operator()(const Indices& ids) const {
     Tensor x = words(ids);
@@ -164,7 +164,7 @@ void learn(Model& model, const std::string& name, const Task& task, const kit::O
 }  // namespace
 
 bool fits_language_model(const Mechanism& own, Size longest) {
-  if (!own.score || own.ops || own.pairs || own.normalise || own.sink || !own.mask) return false;
+  if (!own.score_mod || own.ops || own.pair_score || own.normalise || own.sink || !own.mask) return false;
   const BlockMask mask = own.mask(longest, longest);
   return mask.defined() && mask.batch() == 1 && mask.heads() == 1 &&
          mask.mask().to_vector() == BlockMask::causal(longest, longest).mask().to_vector();
@@ -187,7 +187,7 @@ void train_my_attention(Mechanism own, const std::string& name, const kit::Optio
     sizes.vocabulary = task.vocabulary;
     sizes.layers = task.layers;
     sizes.block = {.width = own.heads * own.width, .heads = own.heads, .bias = Bias::no};
-    sizes.block.score_mod = {own.learned, own.score};
+    sizes.block.score_mod = {own.learned, own.score_mod};
     sizes.positions = no_positions();
     sizes.scale_words = false;
     LanguageModel model(sizes);

@@ -9,8 +9,8 @@
 namespace lesson26 {
 
 /// Returns whether the mechanism is only a score by element under the causal mask. nn's LanguageModel has
-/// this mask, so the score can be used there as score_mod = {own.learned, own.score}. `longest` is the length
-/// of the texts.
+/// this mask, so the score can be used there as score_mod = {own.learned, own.score_mod}. `longest` is the
+/// length of the texts.
 bool fits_language_model(const tapestry::kit::Mechanism& own, tapestry::Size longest);
 
 /// Checks, times, draws and trains the mechanism. The task is "voices", the puzzle of section 3, with one

@@ -55,7 +55,7 @@ double difference_by_word(const MemoryModel& model, const kit::Options& options)
   std::vector<Tensor> reads;
   for (Size t = 0; t < x.size(1); ++t) {
     const LinearAttendResult now = model.memory(slice(x, 1, t, t + 1), state);
-    reads.push_back(now.output), state = now.state;
+    reads.push_back(now.output), state = now.final_state;
   }
   return kit::largest(concat(reads, 1) - whole) / kit::largest(whole);
 }

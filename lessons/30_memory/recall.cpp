@@ -37,7 +37,7 @@ Pairs draw_pairs(Size batch, Size pairs, Size width, std::uint64_t seed) {
 }
 
 Tensor read_back(const Pairs& pairs, WriteRule rule) {
-  return matmul(pairs.keys, linear_attend(pairs.keys, pairs.keys, pairs.values, {.rule = rule}).state);
+  return matmul(pairs.keys, linear_attend(pairs.keys, pairs.keys, pairs.values, {.rule = rule}).final_state);
 }
 
 Tensor read_by_softmax(const Pairs& pairs) {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <optional>
 
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "lessons/kit/program/progress.hpp"
 #include "lessons/kit/tasks/sorting.hpp"
@@ -112,8 +112,8 @@ void train_rank(Communicator& ranks, LanguageModel& model, const Training& how, 
 }  // namespace
 
 std::unique_ptr<LanguageModel> sorting_model(std::uint64_t seed, DType dtype, Size width) {
-  kit::LanguageRecipe recipe{.layers = 2, .heads = 4, .width = width, .context = 2 * kMostDigits};
-  auto model = std::make_unique<LanguageModel>(kit::language_model_options(recipe, kit::kSortSymbols));
+  lesson20::LanguageRecipe recipe{.layers = 2, .heads = 4, .width = width, .context = 2 * kMostDigits};
+  auto model = std::make_unique<LanguageModel>(lesson20::language_model_options(recipe, kit::kSortSymbols));
   model->initialise(seed, dtype);
   return model;
 }

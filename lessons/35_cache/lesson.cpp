@@ -248,8 +248,8 @@ Tensor step(const LanguageModel& gpt, const Indices& tokens, Size position, std:
     const Tensor normed = (*block.self_norm)(x);
     const PreparedKV added = block.self->prepare(normed, normed, Mask{}, position);  // rotated
     caches[layer].append(added.keys, added.values);
-    const Tensor q = reshape(block.self->query(normed), {x.size(0), sizes.key_heads,
-                                                         sizes.heads / sizes.key_heads, 1, sizes.head_width});
+    const Tensor q = reshape(block.self->query(normed),
+                             {x.size(0), sizes.kv_heads, sizes.heads / sizes.kv_heads, 1, sizes.head_width});
     const Tensor read_by_heads = read(turn.rotate(q, position), caches[layer]);
     x = x + block.self->output(reshape(read_by_heads, x.shape()));
     x = x + (*block.feed_forward)((*block.feed_forward_norm)(x));

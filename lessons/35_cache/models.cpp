@@ -37,7 +37,7 @@ TransformerOptions model_options(Kind kind, const ModelSizes& sizes) {
                                                                .rotary_width = head / 2});
   } else {
     options.positions = rotary();
-    options.block.key_heads = kv_heads(kind, sizes.heads);
+    options.block.kv_heads = kv_heads(kind, sizes.heads);
   }
   return options;
 }

@@ -334,10 +334,11 @@ bool visible(Size i, Size j, Size window, Size sinks) { return j <= i && (i - j 
 
 void windows(const LanguageModel& trained, const Curve& plain, const kit::Windows& tests,
              const kit::Options& options, kit::Report& report) {
-  const std::vector<Method> methods = {{.name = "window of 64 keys", .window = 64},
-                                       {.name = "window of 63 keys and 1 sink", .window = 63, .sinks = 1},
-                                       {.name = "window of 60 keys and 4 sinks", .window = 60, .sinks = 4},
-                                       {.name = "window of 32 keys", .window = 32}};
+  const std::vector<Method> methods = {
+      {.name = "window of 64 keys", .window = 64},
+      {.name = "window of 63 keys and 1 sink", .window = 63, .sink_tokens = 1},
+      {.name = "window of 60 keys and 4 sinks", .window = 60, .sink_tokens = 4},
+      {.name = "window of 32 keys", .window = 32}};
   const kit::Question sink =
       report.ask("one sink",
                  "Our model reads 512 characters. Each query sees the last 63 keys and the first key of the "
@@ -393,7 +394,7 @@ void windows(const LanguageModel& trained, const Curve& plain, const kit::Window
 void first_token(const LanguageModel& trained, const kit::Windows& tests, const kit::Options& options,
                  kit::Report& report) {
   const auto plain = with_method(kScalings[kPlain], trained);
-  const auto sink = with_method({.name = "sink", .window = 63, .sinks = 1}, trained);
+  const auto sink = with_method({.name = "sink", .window = 63, .sink_tokens = 1}, trained);
   const std::vector<FirstToken> rows = {
       {"as it is, at 32-64", first_token_weight(*plain, tests, 32, 64)},
       {"as it is, at 256-512", first_token_weight(*plain, tests, 256, 512)},

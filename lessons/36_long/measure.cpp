@@ -21,7 +21,7 @@ TransformerOptions model_options(const Method& method, Size vocabulary) {
   options.block.heads = options.block.width / kHeadWidth;
   options.block.bias = Bias::no;
   options.block.window = method.window;
-  options.block.sinks = method.sinks;
+  options.block.sink_tokens = method.sink_tokens;
   options.positions = rotary(method.rotary);
   options.scale_words = false;
   return options;

@@ -22,7 +22,7 @@ struct Method {
   std::string name = {};      ///< for tables and pictures
   RotaryOptions rotary = {};  ///< scaling of the rotary frequencies
   Size window = 0;            ///< sliding window in keys; 0: none
-  Size sinks = 0;             ///< number of first keys that stay visible
+  Size sink_tokens = 0;       ///< number of first keys that stay visible
 };
 
 /// Returns the options of a small rotary model: two blocks of width 64 with four heads.

@@ -126,16 +126,16 @@ Tensor rotate_adjacent(const Tensor& x, double base) {
 
 /// x (T, width) → (T, width). `w` returns a matrix or gain of this block by its name in the file.
 Tensor block_by_hand(const BlockWeights& w, const Llama::Sizes& sizes, Rotate rotate, const Tensor& x) {
-  const Size tokens = x.size(0), d = sizes.head_width, group = sizes.heads / sizes.key_heads;
+  const Size tokens = x.size(0), d = sizes.head_width, group = sizes.heads / sizes.kv_heads;
   const Tensor normed = rms_norm(x, w("attn_norm"), sizes.norm_epsilon);
   const auto heads_of = [&](const char* name, Size heads) {  // (heads, T, d)
     return transpose(reshape(matmul(normed, transpose(w(name))), {tokens, heads, d}), 0, 1);
   };
   const Tensor q = rotate(heads_of("attn_q", sizes.heads), sizes.rope_base);
-  const Tensor k = rotate(heads_of("attn_k", sizes.key_heads), sizes.rope_base);
-  const Tensor v = heads_of("attn_v", sizes.key_heads);
+  const Tensor k = rotate(heads_of("attn_k", sizes.kv_heads), sizes.rope_base);
+  const Tensor v = heads_of("attn_v", sizes.kv_heads);
   // Each head of keys serves the `group` heads of queries that follow each other.
-  const Tensor grouped = reshape(q, {sizes.key_heads, group, tokens, d});
+  const Tensor grouped = reshape(q, {sizes.kv_heads, group, tokens, d});
   const Tensor scores = matmul(grouped, transpose(unsqueeze(k, 1))) / std::sqrt(static_cast<double>(d));
   const Tensor weights = masked_softmax(scores, Mask::causal(tokens, tokens));
   const Tensor read = reshape(matmul(weights, unsqueeze(v, 1)), {sizes.heads, tokens, d});

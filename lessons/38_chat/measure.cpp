@@ -88,7 +88,7 @@ std::string token_label(const ChatModel& model, std::int64_t id) {
 void show_file(const ChatModel& model) {
   const Llama::Sizes& sizes = model.llama.sizes();
   fmt::print("  {} blocks of width {}, {} heads of {}, {} of keys and values, {} hidden units\n",
-             sizes.blocks, sizes.width, sizes.heads, sizes.head_width, sizes.key_heads, sizes.hidden);
+             sizes.blocks, sizes.width, sizes.heads, sizes.head_width, sizes.kv_heads, sizes.hidden);
   fmt::print("  {} tokens in the vocabulary, {} in the context; {} metadata keys, {} tensors\n",
              sizes.vocabulary, sizes.context, model.file.metadata.size(), model.file.tensors.size());
   struct Total {

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "lessons/grader/known_errors.hpp"
+#include "lessons/grader/compiler_messages.hpp"
 #include "lessons/grader/library_names.hpp"
 
 namespace tapestry::grader {

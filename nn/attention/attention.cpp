@@ -265,11 +265,11 @@ std::optional<AttendOptions> Attention::tiled_options(const Tensor& query, const
   if (positions_) {
     std::optional<ScoreMod> order = positions_->as_score_mod(queries, keys);
     if (!order || (order->defined() && !state.positions.empty())) return {};
-    options.score = *std::move(order);
+    options.score_mod = *std::move(order);
   }
   if (score_mod_) {
-    if (options.score.defined()) return {};  // tiles support only one
-    options.score = (*score_mod_)(queries, keys, memory.data);
+    if (options.score_mod.defined()) return {};  // tiles support only one
+    options.score_mod = (*score_mod_)(queries, keys, memory.data);
   }
   options.mask = memory.mask;
   if (sink_.defined()) options.sink = tapestry::learned(sink_);

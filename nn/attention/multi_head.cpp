@@ -22,9 +22,9 @@ MultiHeadOptions with_defaults(MultiHeadOptions options, const std::string& name
            options.heads, options.width);
     options.head_width = options.width / options.heads;
   }
-  if (options.key_heads == 0) options.key_heads = options.heads;
-  if (options.key_heads < 0 || options.heads % options.key_heads != 0)
-    fail("[multi_head{}] key_heads ({}) must divide heads ({}); choose a divisor", name, options.key_heads,
+  if (options.kv_heads == 0) options.kv_heads = options.heads;
+  if (options.kv_heads < 0 || options.heads % options.kv_heads != 0)
+    fail("[multi_head{}] kv_heads ({}) must divide heads ({}); choose a divisor", name, options.kv_heads,
          options.heads);
   if (options.value_head_width == 0) options.value_head_width = options.head_width;
   if (options.key_width == 0) options.key_width = options.width;
@@ -82,10 +82,10 @@ MultiHeadAttention::MultiHeadAttention(Parent parent, const MultiHeadOptions& op
     : Module(std::move(parent)),
       options_(with_defaults(options, in_quotes())),
       query{{*this, "query"}, options_.width, options_.heads * options_.head_width, options_.bias},
-      key{{*this, "key"}, options_.key_width, options_.key_heads * options_.head_width, options_.bias},
+      key{{*this, "key"}, options_.key_width, options_.kv_heads * options_.head_width, options_.bias},
       value{{*this, "value"},
             options_.value_width,
-            options_.key_heads * options_.value_head_width,
+            options_.kv_heads * options_.value_head_width,
             options_.bias},
       output{{*this, "output"}, options_.heads * options_.value_head_width, options_.width, options_.bias},
       attention{{*this, "attention"}, options_.score, options_.attend} {
@@ -105,7 +105,7 @@ Mask MultiHeadAttention::with_head_axes(const Mask& mask) const {
         "[multi_head{}] mask must be (queries, keys), (batch, queries, keys) or (batch, heads, queries, "
         "keys), got {}",
         in_quotes(), to_string(mask.shape()));
-  const Size groups = options_.key_heads, per_group = options_.heads / groups;
+  const Size groups = options_.kv_heads, per_group = options_.heads / groups;
   // One axis for the heads; two if they are grouped.
   const Mask pairs = mask.rank() == 3 ? mask.unsqueeze(1) : mask;
   if (per_group > 1 && mask.rank() == 4 && mask.shape()[1] == options_.heads)
@@ -120,7 +120,7 @@ PreparedKV MultiHeadAttention::prepare(const Tensor& keys, const Tensor& values,
   if (keys.size(0) != values.size(0) || keys.size(1) != values.size(1))
     fail("[multi_head{}] keys and values must agree in batch and time, got {} and {}", in_quotes(),
          describe(keys), describe(values));
-  const Size groups = options_.key_heads, per_group = options_.heads / groups;
+  const Size groups = options_.kv_heads, per_group = options_.heads / groups;
   const Mask pairs = with_head_axes(mask);
   const Tensor visible_input = zero_unseen_rows(pairs, keys);
   const bool one_sequence = keys.ref().get() == values.ref().get();
@@ -164,7 +164,7 @@ Tensor MultiHeadAttention::query_heads(const Tensor& queries, const PreparedKV& 
         "[multi_head{}] queries and prepared keys must have the same batch size, or one of them must have batch "
         "size 1, got queries {} and keys with batch size {}",
         in_quotes(), describe(queries), batch);
-  const Tensor heads = split_heads(query(queries), options_.key_heads, options_.heads / options_.key_heads);
+  const Tensor heads = split_heads(query(queries), options_.kv_heads, options_.heads / options_.kv_heads);
   return query_norm ? (*query_norm)(heads) : heads;
 }
 

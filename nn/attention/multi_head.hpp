@@ -17,7 +17,7 @@ struct MultiHeadOptions {
   Size heads = 1;
   /// Number of key and value heads, a divisor of `heads`. Each serves several query heads (grouped-query
   /// attention, Ainslie et al. 2023); 1 serves all (multi-query, Shazeer 2019). 0 means `heads`.
-  Size key_heads = 0;
+  Size kv_heads = 0;
   /// Widths of the inputs of keys and values; 0 means `width`.
   Size key_width = 0, value_width = 0;
   /// d_k and d_v of one head; 0 means width / heads, and d_k.
@@ -92,11 +92,11 @@ class MultiHeadAttention : public Module {
   MultiHeadOptions options_;  // declared before the layers, which are built from it
 
  public:
-  /// W^Q (H · d_k, width), W^K (key_heads · d_k, key_width), W^V (key_heads · d_v, value_width) and W^O
+  /// W^Q (H · d_k, width), W^K (kv_heads · d_k, key_width), W^V (kv_heads · d_v, value_width) and W^O
   /// (width, H · d_v), with optional biases
   Linear query, key, value, output;
-  /// Attention within each head. A WeightRecorder on it records all heads, grouped ones as (B, key_heads,
-  /// H / key_heads, Tq, Tk).
+  /// Attention within each head. A WeightRecorder on it records all heads, grouped ones as (B, kv_heads,
+  /// H / kv_heads, Tq, Tk).
   Attention attention;
   /// W^G and b^G (H · d_v, width) of output_gate; empty without it.
   std::optional<Linear> gate;

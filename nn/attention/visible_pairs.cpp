@@ -13,9 +13,9 @@ VisiblePairs::VisiblePairs(const VisibilityRule& rule, Size queries, Size keys, 
       keys_(keys),
       caller_mask_(std::move(mask)),
       positions_(std::move(positions)) {
-  if (rule.window < 0 || rule.sinks < 0 || (rule.window == 0 && rule.sinks > 0))
-    fail("[pairs] window and sinks must be at least 0, and sinks need a window, got {} and {}", rule.window,
-         rule.sinks);
+  if (rule.window < 0 || rule.sink_tokens < 0 || (rule.window == 0 && rule.sink_tokens > 0))
+    fail("[pairs] window and sink_tokens must be at least 0, and sink_tokens needs a window, got {} and {}",
+         rule.window, rule.sink_tokens);
   if (queries < 0 || queries > keys)
     fail("[pairs] the queries must be the last tokens of the keys, got {} queries and {} keys", queries,
          keys);
@@ -40,7 +40,7 @@ bool VisiblePairs::sees(Size query, Size key) const {
     return positions_.empty() ? i : positions_[static_cast<std::size_t>(i)];
   };
   const Size ahead = position(key) - position(query + first());
-  return rule_.window == 0 || std::abs(ahead) < rule_.window || position(key) < rule_.sinks;
+  return rule_.window == 0 || std::abs(ahead) < rule_.window || position(key) < rule_.sink_tokens;
 }
 
 /// Returns false only if the rule hides no pair. A single query is the last token, so causality hides no key from it.

@@ -18,7 +18,7 @@ struct VisibilityRule {
   Size window = 0;
   /// Number of first keys that every query sees (if causal, every later query) in addition to its window (Xiao et al.
   /// 2023).
-  Size sinks = 0;
+  Size sink_tokens = 0;
 };
 
 /// Visible pairs of self-attention. The keys are all Tk tokens of a text so far, and the queries are the last Tq of

@@ -102,7 +102,7 @@ Tensor Llama::multiply(const Tensor& x, const QuantisedMatrix& matrix) const {
 
 Tensor Llama::attention(const Block& block, const Tensor& x, const Tensor& rotations, KeyValueCache& cache,
                         LlamaTrace* trace) const {
-  const Size count = x.size(0), groups = sizes_.key_heads, width = sizes_.head_width,
+  const Size count = x.size(0), groups = sizes_.kv_heads, width = sizes_.head_width,
              share = sizes_.heads / groups;
   Tensor query = multiply(x, block.query), key = multiply(x, block.key);
   const Tensor value = multiply(x, block.value);

@@ -65,7 +65,7 @@ class Llama {
     Size blocks = 0;          ///< Number of blocks.
     Size width = 0;           ///< Width of the state.
     Size heads = 0;           ///< Number of heads of queries.
-    Size key_heads = 0;       ///< Number of heads of keys and values, a divisor of `heads`.
+    Size kv_heads = 0;        ///< Number of heads of keys and values, a divisor of `heads`.
     Size head_width = 0;      ///< Width of a head.
     Size hidden = 0;          ///< Width inside the feed-forward layers.
     Size vocabulary = 0;      ///< Number of tokens.

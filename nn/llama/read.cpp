@@ -83,12 +83,11 @@ Llama::Sizes sizes_of(const Gguf& file) {
   sizes.blocks = positive(file, "llama.block_count");
   sizes.width = positive(file, "llama.embedding_length");
   sizes.heads = positive(file, "llama.attention.head_count");
-  sizes.key_heads = file.has("llama.attention.head_count_kv")
-                        ? positive(file, "llama.attention.head_count_kv")
-                        : sizes.heads;
-  if (sizes.heads % sizes.key_heads != 0)
+  sizes.kv_heads = file.has("llama.attention.head_count_kv") ? positive(file, "llama.attention.head_count_kv")
+                                                             : sizes.heads;
+  if (sizes.heads % sizes.kv_heads != 0)
     fail("[llama] '{}': the heads of keys ({}) must divide the heads of queries ({})", file.where,
-         sizes.key_heads, sizes.heads);
+         sizes.kv_heads, sizes.heads);
   if (file.has("llama.attention.key_length")) {
     sizes.head_width = positive(file, "llama.attention.key_length");
   } else {
@@ -154,7 +153,7 @@ Llama::Llama(const Gguf& file, const LlamaOptions& options) : options_(options),
   Tensors tensors(file);
   frequencies_ = frequencies_of(file, sizes_, tensors);
   const Size width = sizes_.width, hidden = sizes_.hidden, queries = sizes_.heads * sizes_.head_width,
-             keys = sizes_.key_heads * sizes_.head_width;
+             keys = sizes_.kv_heads * sizes_.head_width;
   embedding_ = tensors.matrix("token_embd.weight", sizes_.vocabulary, width);
   output_norm_ = tensors.vector("output_norm.weight", width);
   output_ =

@@ -8,7 +8,7 @@ MultiHeadOptions attention_options(const BlockOptions& options, const BlockKind&
   MultiHeadOptions attention;
   attention.width = options.width;
   attention.heads = options.heads;
-  attention.key_heads = options.key_heads;
+  attention.kv_heads = options.kv_heads;
   attention.key_width = attention.value_width = key_width;
   attention.bias = options.bias;
   attention.score = options.score;
@@ -37,7 +37,7 @@ void check_own(const BlockOptions& options, const BlockKind& kind, const std::st
                              : !cross && !options.score.is_like(scaled_dot()) ? "score"
                              : !cross && !options.normalise.is_softmax()      ? "normalise"
                              : !cross && options.attention_dropout > 0        ? "attention_dropout"
-                             : !cross && options.key_heads > 0                ? "key_heads"
+                             : !cross && options.kv_heads > 0                 ? "kv_heads"
                                                                               : nullptr;
   if (unused)
     fail(
@@ -103,16 +103,16 @@ TransformerBlock::TransformerBlock(Parent parent, const BlockOptions& options, c
                                                                  attention_options(options, kind, 0))),
       custom_self(options.attention ? options.attention({*this, "self"}) : ModulePtr<SelfAttention>()),
       dropout{{*this, "dropout"}, options.dropout},
-      norm_place_(options.norm_place),
+      norm_position_(options.norm_position),
       residual_(options.residual),
-      rule_{kind.causal, options.window, options.sinks} {
+      rule_{kind.causal, options.window, options.sink_tokens} {
   if (options.attention) check_own(options, kind, in_quotes());
   if (options.attention && !custom_self)
     fail("[block{}] BlockOptions::attention must return a layer, got none; use self_attention<…>()",
          in_quotes());
   [[maybe_unused]] const VisiblePairs checked(rule_, 0, 0);
   const auto norm = [&](std::optional<Norm>& place_of, const char* name) {
-    if (norm_place_ != NormPlace::none)
+    if (norm_position_ != NormPosition::none)
       place_of.emplace(Parent{*this, name}, options.norm, options.width, options.epsilon);
   };
   norm(self_norm, "self_norm");
@@ -131,9 +131,9 @@ TransformerBlock::TransformerBlock(Parent parent, const BlockOptions& options, c
 template <class Part>
 Tensor TransformerBlock::with_residual(const Tensor& x, const std::optional<Norm>& norm,
                                        const Part& part) const {
-  const Tensor added = dropout(part(norm_place_ == NormPlace::pre ? (*norm)(x) : x));
+  const Tensor added = dropout(part(norm_position_ == NormPosition::pre ? (*norm)(x) : x));
   const Tensor sum = residual_ ? x + added : added;
-  return norm_place_ == NormPlace::post ? (*norm)(sum) : sum;
+  return norm_position_ == NormPosition::post ? (*norm)(sum) : sum;
 }
 
 template <class Self>

@@ -16,7 +16,7 @@ namespace tapestry {
 ///     pre     x + part(norm(x))     Xiong et al. 2020
 ///     post    norm(x + part(x))     Vaswani et al. 2017
 ///     none    x + part(x)
-enum class NormPlace { pre, post, none };
+enum class NormPosition { pre, post, none };
 /// LayerNorm or RMSNorm.
 enum class NormKind { layer_norm, rms_norm };
 
@@ -24,14 +24,14 @@ struct BlockOptions {
   Size width = 128;  // d_model
   Size heads = 4;    // query heads
   /// Number of key and value heads, as in MultiHeadOptions; 0 means `heads`.
-  Size key_heads = 0;
+  Size kv_heads = 0;
   /// Units of the feed-forward layer; 0 means 4 · width.
   Size hidden = 0;
-  NormPlace norm_place = NormPlace::pre;     // relative to the residual
-  NormKind norm = NormKind::layer_norm;      // type of the norms
-  double epsilon = 1e-5;                     // ε of the norms
-  Activation activation = Activation::gelu;  // of the feed-forward layer
-  Bias bias = Bias::yes;                     // in all linear layers
+  NormPosition norm_position = NormPosition::pre;  // relative to the residual
+  NormKind norm = NormKind::layer_norm;            // type of the norms
+  double epsilon = 1e-5;                           // ε of the norms
+  Activation activation = Activation::gelu;        // of the feed-forward layer
+  Bias bias = Bias::yes;                           // in all linear layers
   /// Dropout rates in training: for the output of each sublayer, for attention weights, and for the hidden units of the
   /// feed-forward layer.
   double dropout = 0, attention_dropout = 0, hidden_dropout = 0;
@@ -53,7 +53,7 @@ struct BlockOptions {
   /// Replaces the self-attention: self_attention<MyAttention>(args…). The options above for heads, score and weights
   /// then apply to cross-attention alone. The constructor throws if one of these options is set and would have no
   /// effect: score_mod, learned_sink, output_gate, qk_norm and positions for pairs; without cross-attention also
-  /// score, normalise, attention_dropout and key_heads. Without cross-attention, it ignores `heads`, and a score of
+  /// score, normalise, attention_dropout and kv_heads. Without cross-attention, it ignores `heads`, and a score of
   /// the default's class, because both may be defaults.
   SelfAttentionFactory attention = {};
 };
@@ -105,7 +105,7 @@ class TransformerBlock : public Module {
   std::optional<MultiHeadAttention> cross;
   std::optional<FeedForward> feed_forward;
   /// Norms before or after `self`, `cross` and `feed_forward`; empty without that part, or for
-  /// NormPlace::none.
+  /// NormPosition::none.
   std::optional<Norm> self_norm, cross_norm, feed_forward_norm;
   Dropout dropout;
 
@@ -115,7 +115,7 @@ class TransformerBlock : public Module {
   template <class Self>
   Tensor run(const Tensor& x, const PreparedKV* memory, const Self& attend) const;
 
-  NormPlace norm_place_;
+  NormPosition norm_position_;
   bool residual_;
   VisibilityRule rule_;
 };

@@ -14,7 +14,7 @@ TransformerStack::TransformerStack(Parent parent, Size layers, const BlockOption
                                    const BlockKind& kind)
     : Module(std::move(parent)), blocks{{*this, "blocks"}, layers, options, kind} {
   if (layers < 1) fail("[stack{}] layers must be at least 1, got {}", in_quotes(), layers);
-  if (options.norm_place == NormPlace::pre)
+  if (options.norm_position == NormPosition::pre)
     norm.emplace(Parent{*this, "norm"}, options.norm, options.width, options.epsilon);
   for (Size i = 1; i < layers; ++i) {
     if (blocks[i].custom_self)

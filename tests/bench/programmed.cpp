@@ -26,7 +26,7 @@ void pass(benchmark::State& state, Size time, std::vector<Tensor> learned, const
 
 void in_tiles(benchmark::State& state, const std::string& name, Size time) {
   const AttendOptions options = programmed(name, time);
-  pass(state, time, options.score.learned(),
+  pass(state, time, options.score_mod.learned(),
        [&](const Tensor& q, const Tensor& k, const Tensor& v) { return attend(q, k, v, options); });
 }
 
@@ -58,8 +58,9 @@ void additive_by_ops(benchmark::State& state) {
 void additive_pairs(benchmark::State& state) {
   const Tensor weight = leaf({kWidth}, 4);
   const PairScore score = pair_score([](auto q, auto k, auto w) { return w * tanh(q + k); }, learned(weight));
-  pass(state, kPairTime, {weight},
-       [&](const Tensor& q, const Tensor& k, const Tensor& v) { return attend(q, k, v, {.pairs = score}); });
+  pass(state, kPairTime, {weight}, [&](const Tensor& q, const Tensor& k, const Tensor& v) {
+    return attend(q, k, v, {.pair_score = score});
+  });
 }
 
 template <class Run>

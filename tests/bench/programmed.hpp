@@ -31,15 +31,16 @@ inline AttendOptions programmed(const std::string& name, Size time) {
   if (name == "causal") return pairs([](QueryKey p) { return p.j <= p.i; });
   if (name == "window") return pairs([](QueryKey p) { return p.j <= p.i && p.i - p.j < 256; });
   if (name == "documents") return pairs([](QueryKey p) { return p.j <= p.i && p.i / 256 == p.j / 256; });
-  if (name == "identity") return {.score = score_mod([](auto s, auto) { return s; })};
-  if (name == "soft_cap") return {.score = score_mod([](auto s, auto) { return 20 * tanh(s / 20); })};
-  if (name == "alibi") return {.score = score_mod(alibi, slopes())};
+  if (name == "identity") return {.score_mod = score_mod([](auto s, auto) { return s; })};
+  if (name == "soft_cap") return {.score_mod = score_mod([](auto s, auto) { return 20 * tanh(s / 20); })};
+  if (name == "alibi") return {.score_mod = score_mod(alibi, slopes())};
   if (name == "alibi_causal")
-    return {.mask = BlockMask::causal(time, time), .score = score_mod(alibi, slopes())};
+    return {.mask = BlockMask::causal(time, time), .score_mod = score_mod(alibi, slopes())};
   if (name == "alibi_learned")
-    return {.mask = BlockMask::causal(time, time), .score = score_mod(alibi, learned(variable(slopes())))};
-  if (name == "bias") return {.score = score_mod(bias, random(by_distance, 5))};
-  if (name == "bias_learned") return {.score = score_mod(bias, learned(leaf(by_distance, 5)))};
+    return {.mask = BlockMask::causal(time, time),
+            .score_mod = score_mod(alibi, learned(variable(slopes())))};
+  if (name == "bias") return {.score_mod = score_mod(bias, random(by_distance, 5))};
+  if (name == "bias_learned") return {.score_mod = score_mod(bias, learned(leaf(by_distance, 5)))};
   throw std::invalid_argument("there is no programmed attention \"" + name + "\"");
 }
 

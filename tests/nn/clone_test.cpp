@@ -69,9 +69,9 @@ TEST_CASE("a clone's parts stand in the original's order: transformers") {
     check(MultiHeadAttention(attention));
     check(LanguageModel(small(positions)));
   }
-  for (const NormPlace place : {NormPlace::pre, NormPlace::post, NormPlace::none})
+  for (const NormPosition place : {NormPosition::pre, NormPosition::post, NormPosition::none})
     for (const bool feed_forward : {true, false})
-      check(TransformerBlock({.width = 8, .heads = 2, .norm_place = place, .feed_forward = feed_forward},
+      check(TransformerBlock({.width = 8, .heads = 2, .norm_position = place, .feed_forward = feed_forward},
                              {.causal = true, .memory_width = 6}));
   check(TransformerEncoder(small()));
   check(TransformerTranslator({small(), small(), false}));

@@ -84,14 +84,15 @@ TEST_CASE("the dropout layer drops in training only, and at its rate") {
 }
 
 TEST_CASE("a block drops what each part adds, attention's weights and the feed-forward's units") {
-  const auto place = GENERATE(NormPlace::pre, NormPlace::post, NormPlace::none);
+  const auto place = GENERATE(NormPosition::pre, NormPosition::post, NormPosition::none);
   // The feed-forward's output is a product with a bias, and so is each attention's.
-  CHECK(dropped(BlockRun({.norm_place = place, .dropout = 0.5})) == Dropped{{"linear (2,3,4)", 3}});
-  CHECK(dropped(BlockRun({.norm_place = place, .attention_dropout = 0.5})) ==
+  CHECK(dropped(BlockRun({.norm_position = place, .dropout = 0.5})) == Dropped{{"linear (2,3,4)", 3}});
+  CHECK(dropped(BlockRun({.norm_position = place, .attention_dropout = 0.5})) ==
         Dropped{{"masked_softmax (2,2,3,3)", 1}, {"softmax (2,2,3,5)", 1}});
-  CHECK(dropped(BlockRun({.norm_place = place, .hidden_dropout = 0.5})) == Dropped{{"gelu (2,3,6)", 1}});
-  CHECK(dropped(BlockRun({.norm_place = place})).empty());
-  BlockRun evaluated({.norm_place = place, .dropout = 0.5, .attention_dropout = 0.5, .hidden_dropout = 0.5});
+  CHECK(dropped(BlockRun({.norm_position = place, .hidden_dropout = 0.5})) == Dropped{{"gelu (2,3,6)", 1}});
+  CHECK(dropped(BlockRun({.norm_position = place})).empty());
+  BlockRun evaluated(
+      {.norm_position = place, .dropout = 0.5, .attention_dropout = 0.5, .hidden_dropout = 0.5});
   evaluated.block.eval();
   CHECK(dropped(evaluated).empty());
 }
@@ -99,9 +100,9 @@ TEST_CASE("a block drops what each part adds, attention's weights and the feed-f
 TEST_CASE("a block drops what a part adds, not the residual") {
   const BlockRun pre({.dropout = kAll});
   CHECK(apart(pre(), pre.x) == 0);
-  const BlockRun none({.norm_place = NormPlace::none, .dropout = kAll});
+  const BlockRun none({.norm_position = NormPosition::none, .dropout = kAll});
   CHECK(apart(none(), none.x) == 0);
-  const BlockRun post({.norm_place = NormPlace::post, .dropout = kAll});
+  const BlockRun post({.norm_position = NormPosition::post, .dropout = kAll});
   LayerNorm norm(4);
   norm.initialise(1, DType::f64);
   CHECK(apart(post(), norm(norm(norm(post.x)))) < 1e-12);

@@ -23,13 +23,15 @@ TEST_CASE("linear attention equals PyTorch's recurrence, in chunks of any size a
     return leaves.back();
   };
   const Tensor q = input("q"), k = input("k"), v = input("v");
-  options.log_decay = input("log_keep"), options.beta = input("strength"), options.state = input("state");
+  options.log_decay = input("log_keep"), options.beta = input("strength"),
+  options.initial_state = input("state");
   Tape tape;
   const LinearAttendResult found =
       chunk == 0 ? linear_attend_by_token(q, k, v, options) : linear_attend(q, k, v, options, chunk);
   golden.check("read", found.output);
-  golden.check("last", found.state);
-  tape.backward(golden.weigh(found.output, "cotangent.read") + golden.weigh(found.state, "cotangent.last"));
+  golden.check("last", found.final_state);
+  tape.backward(golden.weigh(found.output, "cotangent.read") +
+                golden.weigh(found.final_state, "cotangent.last"));
   golden.check_gradients(leaves);
 }
 

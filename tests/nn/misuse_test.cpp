@@ -38,8 +38,8 @@ TEST_CASE("a recurrent layer has one layer or more") {
 }
 
 TEST_CASE("heads want one batch of queries and keys, or one row for all") {
-  for (const Size key_heads : {4, 2}) {
-    MultiHeadAttention layer({.width = 8, .heads = 4, .key_heads = key_heads});
+  for (const Size kv_heads : {4, 2}) {
+    MultiHeadAttention layer({.width = 8, .heads = 4, .kv_heads = kv_heads});
     layer.initialise(1, DType::f64);
     const Tensor x = random_normal({3, 2, 8}, 1, DType::f64), first = slice(x, 0, 0, 1),
                  two = slice(x, 0, 0, 2);

@@ -110,7 +110,7 @@ void judge(Judge& judge) {
     judge.predicted(with_one_head(), counted({.width = 64, .heads = 1}), "weights with one head", kExactly);
   });
   judge.claim("predicts the number of parameters with shared keys and values", [&] {
-    judge.predicted(with_two_key_heads(), counted({.width = 64, .heads = 8, .key_heads = 2}),
+    judge.predicted(with_two_key_heads(), counted({.width = 64, .heads = 8, .kv_heads = 2}),
                     "weights with 2 key-value heads", kExactly);
   });
   judge.claim("predicts the number of parameters with wider heads", [&] {

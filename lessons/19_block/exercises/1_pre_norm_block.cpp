@@ -85,7 +85,8 @@ void judge(Judge& judge) {
   });
   judge.claim("agrees with nn/'s block when its sublayers are nn/'s", [&] {
     judge.each_size({{"batch", 1, 3}, {"tokens", 1, 5}, {"width / 2", 1, 3}}, [&](const Sizes& n) {
-      TransformerBlock block({.width = 2 * n[2], .heads = 2, .hidden = 5, .norm_place = NormPlace::pre}, {});
+      TransformerBlock block({.width = 2 * n[2], .heads = 2, .hidden = 5, .norm_position = NormPosition::pre},
+                             {});
       const Tensor x = judge.normal({n[0], n[1], 2 * n[2]});
       block.initialise(judge.random().next(), x.dtype());
       const Tensor came = pre_norm_block(

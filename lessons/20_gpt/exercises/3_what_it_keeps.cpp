@@ -94,11 +94,11 @@ double first_loss() {
 namespace {
 
 /// Processes 512 tokens and returns the bytes in the cache.
-double bytes_held(Size key_heads) {
+double bytes_held(Size kv_heads) {
   TransformerOptions options;
   options.vocabulary = 65;
   options.layers = 6;
-  options.block = {.width = 128, .heads = 8, .key_heads = key_heads, .hidden = 16};
+  options.block = {.width = 128, .heads = 8, .kv_heads = kv_heads, .hidden = 16};
   options.positions = sinusoidal();
   LanguageModel gpt(options);
   gpt.initialise(1);

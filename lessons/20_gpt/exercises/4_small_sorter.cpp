@@ -24,7 +24,7 @@ constexpr Size kTokens = 11, kLongest = 10;
 //:   options.block.width = 12;
 //:   options.block.heads = 4;
 //:   options.block.hidden = 12;
-//:   options.block.norm_place = NormPlace::none;
+//:   options.block.norm_position = NormPosition::none;
 //:   options.block.residual = false;
 //:   options.positions = learned_positions(kLongest, 0.25);
 //:   options.scale_words = false;
@@ -35,9 +35,9 @@ TransformerOptions sizes() {
   TransformerOptions options{.vocabulary = kTokens, .layers = 1};  // one attention layer is enough here
   options.block.width = 16;
   options.block.heads = 4;
-  options.block.hidden = 32;                  // hidden units of the feed-forward layer
-  options.block.norm_place = NormPlace::pre;  // normalises the input of each sublayer
-  options.block.residual = true;              // information and gradients can bypass the sublayers
+  options.block.hidden = 32;                        // hidden units of the feed-forward layer
+  options.block.norm_position = NormPosition::pre;  // normalises the input of each sublayer
+  options.block.residual = true;                    // information and gradients can bypass the sublayers
   options.positions = learned_positions(kLongest, 0.25);
   options.scale_words = false;
   return options;
@@ -52,7 +52,7 @@ struct Sorter : Module {
 
 // hint: The given model has three stacked blocks, and something is missing in each of them. What did the
 //   chapter's table show about bare blocks?
-// hint: Set options.block.residual and .norm_place as in a GPT. Then count the weights. Does this task need
+// hint: Set options.block.residual and .norm_position as in a GPT. Then count the weights. Does this task need
 //   three blocks?
 // hint: With .layers = 1, a norm and a residual, try widths between 12 and 20, twice as many hidden units as
 //   the width, and up to twice the given learning rate. Then reduce one size at a time, and check the

@@ -31,7 +31,7 @@ AttendOptions near_ones(Size queries, Size keys, Size reach) {
     return distance >= 0 && distance <= reach;
   };
   //]
-  return {.mask = BlockMask::where(queries, keys, seen), .score = score};
+  return {.mask = BlockMask::where(queries, keys, seen), .score_mod = score};
 }
 
 // hint: In the lambda, at.i counts the queries from 0. With one query and 10 keys, which position in the text

@@ -28,7 +28,7 @@ AttendOptions window_and_slopes(Size queries, Size keys, Size reach, const Tenso
     return s - slope(at.h) * distance * distance;
   };
   const auto score = score_mod(less, learned(slopes));  // passed: C++ code cannot inspect a capture
-  return {.mask = BlockMask::where(queries, keys, seen), .score = score};
+  return {.mask = BlockMask::where(queries, keys, seen), .score_mod = score};
   //]
 }
 

@@ -102,7 +102,7 @@ Tensor logits_of(const Tensor& numbers, const Text& text) {
   const Tensor nothing = zeros({rows, 1, length, 4});
   const Tensor read =
       attend(nothing, nothing, text.symbols,
-             {.mask = BlockMask::causal(length, length), .score = make_score(numbers, length, length)});
+             {.mask = BlockMask::causal(length, length), .score_mod = make_score(numbers, length, length)});
   return 20.0 * reshape(read, {rows, length, kSymbols});
 }
 

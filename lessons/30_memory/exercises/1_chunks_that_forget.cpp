@@ -145,7 +145,7 @@ void judge(Judge& judge) {
     const Tensor one = ones({5, 1}, DType::f64), values = tensor({{8}, {4}, {0}, {0}, {0}}, DType::f64);
     const LinearAttendResult came = chunks_that_forget(one, one, values, 0.5, 2);
     judge.same(came.output, tensor({{8}, {8}, {4}, {2}, {1}}, DType::f64), "the reads");
-    judge.same(came.state, tensor({{1}}, DType::f64), "the last state");
+    judge.same(came.final_state, tensor({{1}}, DType::f64), "the last state");
   });
   judge.claim("handles all sizes and a shorter last chunk", [&] {
     judge.each_size({{"words", 1, 9}, {"d", 1, 3}, {"e", 1, 4}, {"chunk size", 1, 4}},
@@ -154,7 +154,7 @@ void judge(Judge& judge) {
                                    v = judge.normal({n[0], n[2]});
                       const LinearAttendResult came = chunks_that_forget(q, k, v, 0.8, n[3]);
                       judge.same(came.output, by_loops(q, k, v, 0.8), "the reads");
-                      judge.same(came.state, last_state(k, v, 0.8), "the last state");
+                      judge.same(came.final_state, last_state(k, v, 0.8), "the last state");
                     },
                     {.f32 = false});
   });

@@ -129,7 +129,7 @@ void judge(Judge& judge) {
   SmallNotebook model;
   model.initialise(judge.random().next());
   const Texts one = draw(judge.random(), 1);
-  const Tensor state = model.memory(model.names(one.names)).state;
+  const Tensor state = model.memory(model.names(one.names)).final_state;
   const auto numbers = static_cast<double>(state.count());
   judge.claim("keeps the state within the budget",
               [&] { judge.between(numbers, 1, 140, "the numbers in the state"); });

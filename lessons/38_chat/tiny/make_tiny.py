@@ -231,7 +231,7 @@ class Reference:
         reader = GGUFReader(path)
         get = lambda key: reader.fields[key].contents()
         self.blocks, self.heads = get("llama.block_count"), get("llama.attention.head_count")
-        self.key_heads, self.base = get("llama.attention.head_count_kv"), get("llama.rope.freq_base")
+        self.kv_heads, self.base = get("llama.attention.head_count_kv"), get("llama.rope.freq_base")
         self.epsilon = get("llama.attention.layer_norm_rms_epsilon")
         self.w = {t.name: quants.dequantize(t.data, t.tensor_type).astype("f8") for t in reader.tensors}
 
@@ -256,11 +256,11 @@ class Reference:
             p, position = f"blk.{block}.", len(keys)
             n = self.norm(x, p + "attn_norm")
             project = lambda part, heads: (w[p + part + ".weight"] @ n).reshape(heads, -1)
-            keys.append([self.turned(k, position) for k in project("attn_k", self.key_heads)])
-            values.append(project("attn_v", self.key_heads))
+            keys.append([self.turned(k, position) for k in project("attn_k", self.kv_heads)])
+            values.append(project("attn_v", self.kv_heads))
             contexts = []
             for h, query in enumerate(project("attn_q", self.heads)):
-                g = h * self.key_heads // self.heads
+                g = h * self.kv_heads // self.heads
                 query = self.turned(query, position)
                 scores = numpy.array([query @ k[g] for k in keys]) / numpy.sqrt(len(query))
                 weights = numpy.exp(scores - scores.max())

@@ -74,7 +74,7 @@ LinearAttendResult LinearAttention::operator()(const Tensor& x, const Tensor& st
   Tensor values = projected(value);
   // An extra column of ones, whose result is the sum of the weights.
   if (positive) values = concat({values, ones({x.size(0), options_.heads, x.size(1), 1}, x.dtype())}, -1);
-  LinearAttendOptions how{.rule = options_.rule, .state = state};
+  LinearAttendOptions how{.rule = options_.rule, .initial_state = state};
   if (gate_weight.defined()) how.log_decay = -softplus(-transpose(linear(x, gate_weight, gate_bias), 1, 2));
   if (strength_weight.defined())
     how.beta = sigmoid(transpose(linear(x, strength_weight, strength_bias), 1, 2));

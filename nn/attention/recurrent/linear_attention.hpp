@@ -34,8 +34,8 @@ struct LinearAttentionOptions {
 /// Causal self-attention: each token reads from a state that it and all earlier tokens have written to. With the delta
 /// rule, the write strength is β_t = sigmoid(w · x_t + b), and b starts at 2.
 ///     LinearAttention layer({.width = 64, .heads = 4, .rule = WriteRule::delta, .features = KeyFeatures::unit});
-///     LinearAttendResult first = layer(x);                      // (B, T, width), and the state after `x`
-///     LinearAttendResult next = layer(one_more, first.state);   // continues after `x`
+///     LinearAttendResult first = layer(x);                            // (B, T, width), and the state after `x`
+///     LinearAttendResult next = layer(one_more, first.final_state);   // continues after `x`
 class LinearAttention : public Module {
  public:
   /// Throws if a size is below 1, the heads do not divide the width (unless head_width is given), or positive

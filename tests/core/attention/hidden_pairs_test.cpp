@@ -236,7 +236,7 @@ std::vector<Tensor> inputs() {
 }
 
 AttendOptions options_of(const FaultyScore& e, const Tensor& w, bool sink) {
-  AttendOptions options{.score = e.mod(w), .sink = sink};
+  AttendOptions options{.score_mod = e.mod(w), .sink = sink};
   if (e.may != all_pairs)
     options.mask = BlockMask::where(kQ, kK, [&](QueryKey p) { return e.may(p.i, p.j); });
   return options;
@@ -380,7 +380,7 @@ TEST_CASE("poison in what nobody sees, and in queries that see nothing, touches 
                                 .sink = sink};
           // Query 4 sees nothing by its scores.
           if (with_score)
-            options.score = score_mod([](auto s, auto at) { return select(at.i == 4, -kInf, s * 2); });
+            options.score_mod = score_mod([](auto s, auto at) { return select(at.i == 4, -kInf, s * 2); });
           const auto is_blind = [&](Size i) { return blind(i) || (with_score && i == 4); };
           const std::vector<Tensor> bad{filled(clean[0], poison, is_blind), filled(clean[1], poison, unseen),
                                         filled(clean[2], poison, unseen)};
@@ -420,7 +420,7 @@ TEST_CASE("what a pair score gives at hidden pairs touches nothing, in any deriv
     return all_of(
         [=](const std::vector<Tensor>& t) {
           return attend(t[0], t[1], t[2],
-                        {.pairs = pair_score(f, learned(t[3])),
+                        {.pair_score = pair_score(f, learned(t[3])),
                          .mask = BlockMask::where(4, 4, [=](QueryKey p) { return may(p.i, p.j); })});
         },
         {q, k, v, w});

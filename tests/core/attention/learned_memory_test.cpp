@@ -28,7 +28,7 @@ std::vector<Tensor> table_gradients(bool tiles, Size batch, Size heads, Size que
   const auto score = [](auto s, auto at, auto t, auto w) {
     return s + t(at.b, at.h, at.i, at.j) * w(at.j, at.i);
   };
-  const AttendOptions options{.score = score_mod(score, learned(table), learned(shared))};
+  const AttendOptions options{.score_mod = score_mod(score, learned(table), learned(shared))};
   const Tensor y = tiles ? attend(query, k, v, options) : attend_by_ops(query, k, v, options);
   return tape.gradients(sum(y * random_normal(y.shape(), 6, dtype)), {table, shared, query});
 }
@@ -67,7 +67,7 @@ TEST_CASE(
     }
     return s + t(at.b, at.h, at.i, at.j);
   };
-  const Tensor loss = sum(attend(x, x, x, {.score = score_mod(score, learned(table))}));
+  const Tensor loss = sum(attend(x, x, x, {.score_mod = score_mod(score, learned(table))}));
   const Size before = simd::pool_stats().in_use, bytes = table.count() * static_cast<Size>(sizeof(float));
   peak = 0;
   tape.backward(loss);
@@ -104,7 +104,7 @@ TEST_CASE("learned tables of many heads: as by ops, and equal bit for bit for an
 TEST_CASE("out of memory in attention names the op, the shapes, the bytes and the caller's line") {
   const Tensor x = ones({2, 3, 4, 5}), w = ones({100});
   const ScoreMod score(std::make_shared<NoMemory>(), {w}, {});
-  const auto run = [&] { return attend(x, x, x, {.score = score}); };
+  const auto run = [&] { return attend(x, x, x, {.score_mod = score}); };
   const std::string message = test::message_of(run);
   for (const char* part :
        {"[attend] out of memory for query (2,3,4,5)", "800 bytes", "learned_memory_test.cpp:"})

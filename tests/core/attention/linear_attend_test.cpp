@@ -145,7 +145,7 @@ TEST_CASE("gradients of nearly closed gates are exact in f32, and 0 for a shut o
         const Tensor beta = tensor(std::vector<double>(140, 0.8), {2, 70}, dtype);
         const LinearAttendResult y = linear_attend(draw(1, 8), draw(2, 8), draw(3, 6),
                                                    {.rule = rule, .log_decay = gate, .beta = beta});
-        return tape.gradients(sum(y.output * draw(4, 6)) + sum(y.state), {gate})[0].to_vector();
+        return tape.gradients(sum(y.output * draw(4, 6)) + sum(y.final_state), {gate})[0].to_vector();
       };
       const std::vector<double> exact = gates(DType::f64), rounded = gates(DType::f32);
       CAPTURE(rule == WriteRule::sum, closed);

@@ -48,10 +48,11 @@ TEST_CASE("dropout with a score that learns: every gradient is that of plain ops
       CAPTURE(queries, keys, masked);
       check_against_ops(
           [&, queries = queries, keys = keys](const std::vector<Tensor>& t) {
-            AttendOptions options{.score = score_mod([](auto s, auto at, auto slope,
-                                                        auto bias) { return s * slope(at.h) + bias(at.j); },
-                                                     learned(t[0]), learned(t[1])),
-                                  .dropout = 0.4};
+            AttendOptions options{
+                .score_mod = score_mod(
+                    [](auto s, auto at, auto slope, auto bias) { return s * slope(at.h) + bias(at.j); },
+                    learned(t[0]), learned(t[1])),
+                .dropout = 0.4};
             if (masked) options.mask = BlockMask::causal(queries, keys);
             return options;
           },
@@ -64,7 +65,8 @@ TEST_CASE("dropout with a sink and a score that learns") {
     check_against_ops(
         [](const std::vector<Tensor>& t) {
           return AttendOptions{
-              .score = score_mod([](auto s, auto at, auto slope) { return s * slope(at.h); }, learned(t[0])),
+              .score_mod =
+                  score_mod([](auto s, auto at, auto slope) { return s * slope(at.h); }, learned(t[0])),
               .sink = learned(t[1]),
               .dropout = 0.3};
         },
@@ -76,10 +78,10 @@ TEST_CASE("a pair score with a score that learns, a mask and dropout", "[unsanit
     check_against_ops(
         [queries = queries, keys = keys](const std::vector<Tensor>& t) {
           return AttendOptions{
-              .pairs = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(t[0])),
+              .pair_score = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(t[0])),
               .mask = BlockMask::causal(queries, keys),
-              .score = score_mod([](auto s, auto at, auto slope) { return s - slope(at.h) * at.j / 9; },
-                                 learned(t[1])),
+              .score_mod = score_mod([](auto s, auto at, auto slope) { return s - slope(at.h) * at.j / 9; },
+                                     learned(t[1])),
               .dropout = 0.4};
         },
         {{2, 2, queries, 5}, {2, 2, keys, 5}, {2, 2, keys, 2}, {5}, {2}});
@@ -95,7 +97,7 @@ TEST_CASE("a pair score whose f(0, 0) depends on the place") {
       check_against_ops(
           [](const std::vector<Tensor>& t) {
             return AttendOptions{
-                .pairs = pair_score(
+                .pair_score = pair_score(
                     [](auto q, auto k, auto at, auto v) { return v * cos(q - k) + cos(q * k) * at.j / 7; },
                     learned(t[0]))};
           },

@@ -144,15 +144,15 @@ inline Found by_kernel(const Text& x, DType dtype, Size chunk = 0, bool turned =
                                     of_words(x.beta),
                                     x.state.empty() ? Tensor() : as(x.state, {x.batch, x.d, x.e})};
   std::vector<Tensor> leaves{q, k, v};
-  for (const Tensor& more : {options.log_decay, options.beta, options.state})
+  for (const Tensor& more : {options.log_decay, options.beta, options.initial_state})
     if (more.defined()) leaves.push_back(more);
   Tape tape;
   const LinearAttendResult found = by_token     ? linear_attend_by_token(q, k, v, options)
                                    : chunk == 0 ? linear_attend(q, k, v, options)
                                                 : linear_attend(q, k, v, options, chunk);
   const Tensor loss = sum(found.output * tensor(x.d_output, found.output.shape(), dtype)) +
-                      sum(found.state * tensor(x.d_last, found.state.shape(), dtype));
-  Found out{found.output.to_vector(), found.state.to_vector(), {}};
+                      sum(found.final_state * tensor(x.d_last, found.final_state.shape(), dtype));
+  Found out{found.output.to_vector(), found.final_state.to_vector(), {}};
   for (const Tensor& gradient : tape.gradients(loss, leaves, {.zero_if_unused = true}))
     out.gradients.push_back(gradient.to_vector());
   return out;

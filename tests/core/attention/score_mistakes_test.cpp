@@ -24,7 +24,7 @@ constexpr Size kQueries = 60, kKeys = 110;
 
 Tensor attend_with(const ScoreMod& score, const BlockMask& mask = {}, DType dtype = DType::f32) {
   return attend(random_normal({2, 2, kQueries, 5}, 1, dtype), random_normal({2, 2, kKeys, 5}, 2, dtype),
-                random_normal({2, 2, kKeys, 3}, 3, dtype), {.mask = mask, .score = score});
+                random_normal({2, 2, kKeys, 3}, 3, dtype), {.mask = mask, .score_mod = score});
 }
 
 /// The message of the error that it makes, in f32 and in f64 alike.
@@ -99,7 +99,7 @@ TEST_CASE("pairs that do not count, and places behind the last key, are never re
                  v = random_normal({2, keys, 3}, 2);
     const ScoreMod all =
         score_mod([](auto s, auto at, auto a) { return s + a(at.j) * a(at.i); }, learned(by_key));
-    CHECK_NOTHROW(attend(q, q, v, {.score = all}));
+    CHECK_NOTHROW(attend(q, q, v, {.score_mod = all}));
     const Tensor before = random_normal({std::max<Size>(1, keys - 2)}, 6);
     const ScoreMod some = score_mod([](auto s, auto at, auto a) { return s + a(at.j); }, learned(before));
     const BlockMask mask =
@@ -107,12 +107,12 @@ TEST_CASE("pairs that do not count, and places behind the last key, are never re
     const Tensor x = variable(q), bias = variable(before);
     Tape tape;
     Tensor y;
-    REQUIRE_NOTHROW(
-        y = attend(x, q, v,
-                   {.mask = mask,
-                    .score = score_mod([](auto s, auto at, auto a) { return s + a(at.j); }, learned(bias))}));
+    REQUIRE_NOTHROW(y = attend(x, q, v,
+                               {.mask = mask,
+                                .score_mod = score_mod([](auto s, auto at, auto a) { return s + a(at.j); },
+                                                       learned(bias))}));
     REQUIRE_NOTHROW(tape.backward(sum(y)));
-    if (keys > 3) CHECK_THROWS_AS(attend(q, q, v, {.score = some}), Error);
+    if (keys > 3) CHECK_THROWS_AS(attend(q, q, v, {.score_mod = some}), Error);
   }
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("a score that is no number is an error, and says where") {
   Tensor y;
   const Tensor bad = full({1, 3, 2}, std::numeric_limits<double>::quiet_NaN());
   REQUIRE_NOTHROW(
-      y = attend(bad, bad, ones({1, 3, 2}), {.score = score_mod([](auto s, auto) { return s * 2; })}));
+      y = attend(bad, bad, ones({1, 3, 2}), {.score_mod = score_mod([](auto s, auto) { return s * 2; })}));
   CHECK(std::isnan(y.at({0, 0, 0})));
 }
 
@@ -146,9 +146,9 @@ TEST_CASE("a lambda's mistake leaves threads and tape usable") {
   const Tensor q = variable(random_normal({4, 4, 100, 16}, 1));
   Tape tape;
   const ScoreMod wrong = score_mod([](auto s, auto at, auto a) { return s + a(at.i); }, zeros({99}));
-  CHECK_THROWS_AS(attend(q, q, q, {.score = wrong}), Error);
+  CHECK_THROWS_AS(attend(q, q, q, {.score_mod = wrong}), Error);
   const ScoreMod right = score_mod([](auto s, auto at, auto a) { return s + a(at.i); }, zeros({100}));
-  tape.backward(sum(attend(q, q, q, {.score = right})));
+  tape.backward(sum(attend(q, q, q, {.score_mod = right})));
   CHECK(q.has_grad());
   simd::set_thread_count(before);
 }
@@ -165,18 +165,18 @@ TEST_CASE("a table is read with one index for each axis") {
   CHECK_THAT(message_of(score_mod(one, zeros({}))), ContainsSubstring("a table () is read with 1 indices"));
   const Tensor x = random_normal({1, 1, 3, 2}, 1);
   for (const ScoreMod& score : {score_mod(one, kTable), score_mod(three, kTable), score_mod(none, kTable)})
-    CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score}),
+    CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = score}),
                       ContainsSubstring("a table (2,20) is read with"));
 }
 
 TEST_CASE("what is learned has the query's type") {
   const Tensor x = random_normal({1, 1, 3, 2}, 1), one = ones({3}), other = ones({3}, DType::f64);
   const auto add = [](auto s, auto at, auto a) { return s + a(at.j); };
-  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(add, learned(other))}),
+  CHECK_THROWS_WITH(attend(x, x, x, {.score_mod = score_mod(add, learned(other))}),
                     ContainsSubstring("[attend]") && ContainsSubstring("f32 and f64"));
   // A constant takes the query's type.
-  CHECK(attend(x, x, x, {.score = score_mod(add, other)}).to_vector() ==
-        attend(x, x, x, {.score = score_mod(add, one)}).to_vector());
+  CHECK(attend(x, x, x, {.score_mod = score_mod(add, other)}).to_vector() ==
+        attend(x, x, x, {.score_mod = score_mod(add, one)}).to_vector());
 }
 
 TEST_CASE("a learned tensor that two arguments share gets both gradients") {
@@ -191,8 +191,8 @@ TEST_CASE("a learned tensor that two arguments share gets both gradients") {
   };
   const ScoreMod two = score_mod([](auto s, auto at, auto a, auto b) { return s * a(at.i) + b(at.j); },
                                  learned(shared), learned(shared));
-  const std::vector<double> got = run([&] { return attend(x, x, x, {.score = two}); }),
-                            want = run([&] { return attend_by_ops(x, x, x, {.score = two}); });
+  const std::vector<double> got = run([&] { return attend(x, x, x, {.score_mod = two}); }),
+                            want = run([&] { return attend_by_ops(x, x, x, {.score_mod = two}); });
   for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(want[i]).epsilon(1e-11));
 }
 
@@ -207,16 +207,17 @@ TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a 
   const std::string sentence =
       "index 0.500000 of axis 0 of a table (20) must be a whole number, for query 1 and key 0";
   const auto half = [](auto s, auto at, auto t) { return s + t(at.i / 2); };
-  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(half, table)}), ContainsSubstring(sentence));
-  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score_mod(half, table)}), ContainsSubstring(sentence));
+  CHECK_THROWS_WITH(attend(x, x, x, {.score_mod = score_mod(half, table)}), ContainsSubstring(sentence));
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = score_mod(half, table)}),
+                    ContainsSubstring(sentence));
   const auto below = [](auto s, auto at, auto t) { return s + t(at.j - at.j / 2 - 0.5); };
-  CHECK_THROWS_WITH(attend(x, x, x, {.score = score_mod(below, table)}), ContainsSubstring("index -0.5"));
-  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = score_mod(below, table)}),
+  CHECK_THROWS_WITH(attend(x, x, x, {.score_mod = score_mod(below, table)}), ContainsSubstring("index -0.5"));
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = score_mod(below, table)}),
                     ContainsSubstring("index -0.5"));
   // Pairs that do not count may be read anywhere.
   const BlockMask even = BlockMask::where(4, 4, [](QueryKey p) { return p.i % 2 == 0; });
-  CHECK_NOTHROW(attend(x, x, x, {.mask = even, .score = score_mod(half, table)}));
-  CHECK_NOTHROW(attend_by_ops(x, x, x, {.mask = even, .score = score_mod(half, table)}));
+  CHECK_NOTHROW(attend(x, x, x, {.mask = even, .score_mod = score_mod(half, table)}));
+  CHECK_NOTHROW(attend_by_ops(x, x, x, {.mask = even, .score_mod = score_mod(half, table)}));
 
   const auto scaled = [](auto s, auto at, auto t) { return s * t(at.j); };
   const Tensor weight = variable(ones({4}));
@@ -234,10 +235,10 @@ TEST_CASE("what used to be accepted in silence is refused: a scale, an index, a 
 TEST_CASE("by ops, a score's mistakes throw as in tiles") {
   const Tensor x = random_normal({1, 1, 4, 2}, 1);
   const ScoreMod divided = score_mod([](auto s, auto at) { return s * 0 / (at.i - at.j); });
-  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = divided}),
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = divided}),
                     ContainsSubstring("the score of query 0 and key 0 (batch row 0, head 0) became NaN"));
   const ScoreMod outside = score_mod([](auto s, auto at, auto t) { return s + t(at.j); }, ones({3}));
-  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score = outside}),
+  CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = outside}),
                     ContainsSubstring("index 3 is outside axis 0 of a table (3), for query 0 and key 3"));
 }
 
@@ -256,27 +257,28 @@ TEST_CASE("a pair score that is no number is an error in tiles and by ops, and s
     check(test::message_of<Error>([&] { attend(query, q, v, options); }));
     check(test::message_of<Error>([&] { attend_by_ops(query, q, v, options); }));
   };
-  both_throw(q, {.pairs = root}, "query 0 and key 1 (batch row 0, head 0)");
+  both_throw(q, {.pair_score = root}, "query 0 and key 1 (batch row 0, head 0)");
   const PairScore infinite =
       pair_score([](auto a, auto b, auto w) { return w / (a + b - 96); }, learned(ones({2}, DType::f64)));
-  both_throw(q, {.pairs = infinite, .mask = BlockMask::where(15, 15, [](QueryKey p) { return p.j == 9; })},
+  both_throw(q,
+             {.pair_score = infinite, .mask = BlockMask::where(15, 15, [](QueryKey p) { return p.j == 9; })},
              "query 8 and key 9 (batch row 0, head 1)");
   // Hidden by the mask or by the score, it affects nothing.
   const auto causal = [](auto s, auto at) { return select(at.i < at.j, -test::kInf, s); };
   const BlockMask mask = BlockMask::causal(15, 15);
-  for (const AttendOptions& hidden :
-       {AttendOptions{.pairs = root, .mask = mask}, AttendOptions{.pairs = root, .score = score_mod(causal)}})
+  for (const AttendOptions& hidden : {AttendOptions{.pair_score = root, .mask = mask},
+                                      AttendOptions{.pair_score = root, .score_mod = score_mod(causal)}})
     for (const Tensor& y : {attend(q, q, v, hidden), attend_by_ops(q, q, v, hidden)})
       CHECK(min(y).item() == Approx(1));
   // A query that is no number is not the lambda's fault.
   const Tensor bad = where(Mask::from(30, 2, [](Size row, Size) { return row == 16; }).reshape({1, 2, 15, 2}),
                            scalar(test::kNaN, DType::f64), q);
-  for (const Tensor& y : {attend(bad, q, v, {.pairs = root, .mask = mask}),
-                          attend_by_ops(bad, q, v, {.pairs = root, .mask = mask})}) {
+  for (const Tensor& y : {attend(bad, q, v, {.pair_score = root, .mask = mask}),
+                          attend_by_ops(bad, q, v, {.pair_score = root, .mask = mask})}) {
     CHECK(std::isnan(y.at({0, 1, 1, 0})));
     CHECK(y.at({0, 1, 2, 0}) == Approx(1));
   }
-  both_throw(bad, {.pairs = root}, "query 0 and key 1 (batch row 0, head 0)");
+  both_throw(bad, {.pair_score = root}, "query 0 and key 1 (batch row 0, head 0)");
 }
 
 TEST_CASE("attend_by_ops refuses what attend refuses, and names the caller's line") {
@@ -284,8 +286,8 @@ TEST_CASE("attend_by_ops refuses what attend refuses, and names the caller's lin
                sink = ones({1}, DType::f64);
   const auto add = [](auto s, auto at, auto a) { return s + a(at.j); };
   const auto scaled = [](auto q, auto k, auto w) { return q * k * w; };
-  for (const AttendOptions& options : {AttendOptions{.score = score_mod(add, learned(wide))},
-                                       AttendOptions{.pairs = pair_score(scaled, learned(unit))},
+  for (const AttendOptions& options : {AttendOptions{.score_mod = score_mod(add, learned(wide))},
+                                       AttendOptions{.pair_score = pair_score(scaled, learned(unit))},
                                        AttendOptions{.sink = learned(sink)}, AttendOptions{.dropout = 1}}) {
     for (const std::string& message : {test::message_of<Error>([&] { attend(x, x, x, options); }),
                                        test::message_of<Error>([&] { attend_by_ops(x, x, x, options); })})

@@ -238,7 +238,7 @@ const std::vector<LambdaScore>& gallery() {
 
 AttendOptions options_of(const LambdaScore& entry, const Sizes& n, const std::vector<Tensor>& learned) {
   AttendOptions options;
-  options.score = entry.make(learned, n);
+  options.score_mod = entry.make(learned, n);
   if (entry.may) options.mask = BlockMask::where(n.queries, n.keys, entry.may);
   return options;
 }
@@ -354,14 +354,16 @@ TEST_CASE("−∞ from a lambda hides the pair, as a mask does") {
           return attend(x[0], x[1], x[2], {.mask = BlockMask::where(60, 110, causal_pair)});
         },
         inputs(dtype));
-    const Results got = run(
-        [&](const auto& x) { return attend(x[0], x[1], x[2], {.score = score_mod(hide)}); }, inputs(dtype));
+    const Results got =
+        run([&](const auto& x) { return attend(x[0], x[1], x[2], {.score_mod = score_mod(hide)}); },
+            inputs(dtype));
     check_near(got, want, dtype == DType::f32 ? 1e-6 : 1e-12);
   }
   // All of a query's pairs: nothing to attend to.
   const auto none = [](auto s, auto at) { return select(at.i == 50, -kInf, s); };
-  const Results got = run([&](const auto& x) { return attend(x[0], x[1], x[2], {.score = score_mod(none)}); },
-                          inputs(DType::f64));
+  const Results got =
+      run([&](const auto& x) { return attend(x[0], x[1], x[2], {.score_mod = score_mod(none)}); },
+          inputs(DType::f64));
   for (const std::size_t which : {0U, 1U})
     for (std::size_t c = 0; c < 3; ++c) CHECK(got[which][50 * (which == 0 ? 3 : 5) + c] == 0);
   for (const auto& list : got)
@@ -374,7 +376,7 @@ TEST_CASE("what a lambda gives for pairs that do not count touches nothing, what
   const auto with = [&](auto f) {
     return run(
         [&](const std::vector<Tensor>& x) {
-          return attend(x[0], x[1], x[2], {.mask = mask, .score = score_mod(f, learned(x[3]))});
+          return attend(x[0], x[1], x[2], {.mask = mask, .score_mod = score_mod(f, learned(x[3]))});
         },
         {random_normal({2, 60, 5}, 1, DType::f64), random_normal({2, 110, 5}, 2, DType::f64),
          random_normal({2, 110, 3}, 3, DType::f64), random_normal({60}, 4, DType::f64)});

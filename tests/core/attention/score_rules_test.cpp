@@ -17,8 +17,8 @@ TEST_CASE("at ties and corners a lambda has one rule: halves for min and max, 0 
   const auto gradient = [&](auto attention, auto f) {
     Tape tape;
     const Tensor w = variable(zeros({4}, DType::f64));
-    const Tensor y =
-        attention(zero, zeros({1, 1, 4, 2}, DType::f64), v, AttendOptions{.score = score_mod(f, learned(w))});
+    const Tensor y = attention(zero, zeros({1, 1, 4, 2}, DType::f64), v,
+                               AttendOptions{.score_mod = score_mod(f, learned(w))});
     return tape.gradients(sum(y * y), {w})[0].to_vector();
   };
   const auto check = [&](double factor, auto f) {
@@ -48,7 +48,7 @@ TEST_CASE("relu, softplus and silu in a lambda are those of core/ops, with their
   const auto run = [&](auto attention, auto f) {
     Tape tape;
     const Tensor w = variable(table), query = variable(q);
-    const Tensor y = attention(query, k, v, AttendOptions{.score = score_mod(f, learned(w))});
+    const Tensor y = attention(query, k, v, AttendOptions{.score_mod = score_mod(f, learned(w))});
     std::vector<double> all = y.to_vector();
     for (const Tensor& g : tape.gradients(sum(y * y), {query, w})) {
       const std::vector<double> part = g.to_vector();
@@ -81,7 +81,7 @@ TEST_CASE("comparisons with NaN have one answer on lanes, on dual numbers and by
     const auto run = [&](auto attention, const ScoreMod& score) {
       Tape tape;
       const Tensor query = variable(q);
-      const Tensor y = attention(query, k, v, AttendOptions{.score = score});
+      const Tensor y = attention(query, k, v, AttendOptions{.score_mod = score});
       return std::pair{y.to_vector(), tape.gradients(sum(y * y), {query})[0].to_vector()};
     };
     const auto want = run(
@@ -158,7 +158,7 @@ TEST_CASE("what a score learns keeps its digits over a long text") {
     return run(
         [&](const auto& t) {
           return attend(x[0], x[1], x[2],
-                        {.mask = BlockMask::causal(kLong, kLong), .score = score_mod(f, learned(t[0]))});
+                        {.mask = BlockMask::causal(kLong, kLong), .score_mod = score_mod(f, learned(t[0]))});
         },
         {w})[1];
   };

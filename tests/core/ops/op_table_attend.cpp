@@ -72,9 +72,9 @@ Sample sample_of(const AttendCase& c) {
     if (c.may != nullptr)
       options.mask =
           BlockMask::where(c.q[c.q.rank() - 2], c.k[c.k.rank() - 2], c.may, c.mask_batch, c.mask_heads);
-    if (c.score.mod != nullptr) options.score = c.score.mod({t.begin() + 3, t.end()});
+    if (c.score.mod != nullptr) options.score_mod = c.score.mod({t.begin() + 3, t.end()});
     if (c.score.sink) options.sink = learned(t.back());
-    if (c.score.pairs != nullptr) options.pairs = c.score.pairs({t.begin() + 3, t.end()});
+    if (c.score.pairs != nullptr) options.pair_score = c.score.pairs({t.begin() + 3, t.end()});
     if (!c.with_lse) return attend(t[0], t[1], t[2], options);
     const PartialAttention both = attend_partial(t[0], t[1], t[2], options);
     return concat({both.context, unsqueeze(both.log_sum_exp, -1)}, -1);

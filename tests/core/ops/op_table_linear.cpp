@@ -56,9 +56,9 @@ Sample sample_of(const LinearAttendCase& c) {
                   std::size_t next = 3;
                   if (c.gate) options.log_decay = t[next++];
                   if (c.beta) options.beta = t[next++];
-                  if (c.state) options.state = t[next++];
+                  if (c.state) options.initial_state = t[next++];
                   const LinearAttendResult found = linear_attend(t[0], t[1], t[2], options, c.chunk);
-                  return concat({found.output, found.state}, -2);
+                  return concat({found.output, found.final_state}, -2);
                 },
                 [c](const Plains& p) { return on_paper(c, p); }};
   if (c.gate) sample.inputs.push_back(uniform(dims(c.leading, {c.words}), 204, -0.7, -0.01));
@@ -93,26 +93,27 @@ std::vector<LinearAttendCase> linear_attend_cases() {
 Rows linear_rows() {
   Row row{"linear_attend", {}};
   for (const LinearAttendCase& c : linear_attend_cases()) row.samples.push_back(sample_of(c));
-  row.errors = {{[] {
-                   linear_attend(zeros({2, 3, 4}), zeros({2, 5, 4}), zeros({2, 3, 4}));
-                 },
-                 "[linear_attend] q (2,3,4), k (2,5,4) and v (2,3,4) must have shapes"},
-                {[] {
-                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({4, 4}));
-                 },
-                 "[linear_attend] q (3,4), k (3,4) and v (4,4) must have shapes"},
-                {[] {
-                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {.log_decay = zeros({4})});
-                 },
-                 "[linear_attend] log_decay and beta must have one number for each token, shape (3)"},
-                {[] {
-                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 2}), {.state = zeros({2, 4})});
-                 },
-                 "[linear_attend] state (2,4) must have shape (4,2)"},
-                {[] {
-                   linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {}, 0);
-                 },
-                 "[linear_attend] chunk must be at least 1 token, got 0"}};
+  row.errors = {
+      {[] {
+         linear_attend(zeros({2, 3, 4}), zeros({2, 5, 4}), zeros({2, 3, 4}));
+       },
+       "[linear_attend] q (2,3,4), k (2,5,4) and v (2,3,4) must have shapes"},
+      {[] {
+         linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({4, 4}));
+       },
+       "[linear_attend] q (3,4), k (3,4) and v (4,4) must have shapes"},
+      {[] {
+         linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {.log_decay = zeros({4})});
+       },
+       "[linear_attend] log_decay and beta must have one number for each token, shape (3)"},
+      {[] {
+         linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 2}), {.initial_state = zeros({2, 4})});
+       },
+       "[linear_attend] initial_state (2,4) must have shape (4,2)"},
+      {[] {
+         linear_attend(zeros({3, 4}), zeros({3, 4}), zeros({3, 4}), {}, 0);
+       },
+       "[linear_attend] chunk must be at least 1 token, got 0"}};
   row.f32_tolerance = 1e-5;
   return {row};
 }

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "core/core.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/program/peak_memory.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 #include "tests/catch.hpp"
@@ -51,7 +51,8 @@ TEST_CASE("windows come from everywhere, and each target is the character after"
 }
 
 TEST_CASE("the loss counts every character but the first, once, in its window") {
-  LanguageModel model(kit::language_model_options({.layers = 1, .heads = 2, .width = 8, .context = 6}, 5));
+  LanguageModel model(
+      lesson20::language_model_options({.layers = 1, .heads = 2, .width = 8, .context = 6}, 5));
   model.initialise(3);
   kit::Random random(9);
   Ids text;
@@ -88,7 +89,7 @@ TEST_CASE("without a file, the text is that of the course, and each part is long
 TEST_CASE("validation of a text with many letters takes bounded memory") {
   constexpr Size kLetters = 60'000, kContext = 64;
   LanguageModel model(
-      kit::language_model_options({.layers = 1, .heads = 1, .width = 2, .context = kContext}, kLetters));
+      lesson20::language_model_options({.layers = 1, .heads = 1, .width = 2, .context = kContext}, kLetters));
   model.initialise(3);
   kit::Random random(9);
   Ids text;

@@ -2,7 +2,7 @@
 #include <array>
 
 #include "core/core.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "optim/training_state.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/kept.hpp"
@@ -11,6 +11,8 @@
 
 namespace tapestry::kit {
 namespace {
+
+using lesson20::LanguageRecipe, lesson20::LanguageTraining;
 
 const LanguageRecipe kUsual = {
     .layers = 1, .heads = 2, .width = 8, .context = 6, .batch = 3, .steps = 2, .dropout = 0.1, .rate = 0.01};

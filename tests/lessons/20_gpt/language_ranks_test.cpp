@@ -1,6 +1,6 @@
 // A language model trained by several ranks that stop, and go on as others.
 #include "core/core.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/check/agreement.hpp"
 #include "optim/parallel/thread_ranks.hpp"
 #include "tests/catch.hpp"
@@ -26,7 +26,7 @@ Weights run(const kit::Scratch& scratch, const Run& how) {
   const kit::CharCorpus corpus = kit::read_characters(scratch.write("text.txt", text));
   Weights weights;
   run_on_threads({.ranks = how.ranks}, [&](Communicator& ranks) {
-    kit::LanguageTraining training;
+    lesson20::LanguageTraining training;
     training.recipe = {.layers = 1,
                        .heads = 2,
                        .width = 8,
@@ -40,10 +40,10 @@ Weights run(const kit::Scratch& scratch, const Run& how) {
     training.steps_per_look = 4;
     training.stop_after = how.stop_after;
     training.ranks = {&ranks};
-    LanguageModel model(kit::language_model_options(training.recipe, corpus.characters.size()));
+    LanguageModel model(lesson20::language_model_options(training.recipe, corpus.characters.size()));
     model.initialise(
         static_cast<std::uint64_t>(ranks.rank()));  // the first one's are taken, as a checkpoint's are
-    kit::train_language_model(model, corpus, training);
+    lesson20::train_language_model(model, corpus, training);
     if (ranks.rank() == 0)
       weights = model.parameters();
     else

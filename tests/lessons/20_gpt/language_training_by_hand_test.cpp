@@ -3,7 +3,7 @@
 #include <set>
 
 #include "core/core.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/program/stopwatch.hpp"
 #include "tests/catch.hpp"
 #include "tests/lessons/kit/scratch.hpp"
@@ -24,8 +24,8 @@ kit::CharCorpus prose_and_other_end(const kit::Scratch& scratch) {
   return kit::read_characters(scratch.write("text.txt", text));
 }
 
-kit::LanguageTraining scheduled_training(const std::filesystem::path& out) {
-  kit::LanguageTraining how;
+lesson20::LanguageTraining scheduled_training(const std::filesystem::path& out) {
+  lesson20::LanguageTraining how;
   how.recipe = {.layers = 2,
                 .heads = 2,
                 .width = 8,
@@ -40,9 +40,10 @@ kit::LanguageTraining scheduled_training(const std::filesystem::path& out) {
   return how;
 }
 
-std::unique_ptr<LanguageModel> model_of(const kit::LanguageTraining& how, const kit::CharCorpus& corpus) {
+std::unique_ptr<LanguageModel> model_of(const lesson20::LanguageTraining& how,
+                                        const kit::CharCorpus& corpus) {
   auto model =
-      std::make_unique<LanguageModel>(kit::language_model_options(how.recipe, corpus.characters.size()));
+      std::make_unique<LanguageModel>(lesson20::language_model_options(how.recipe, corpus.characters.size()));
   model->initialise(7, DType::f64);
   for (auto& [name, weight] : model->state()) {  // biases start at 0, where no decay can be seen
     Tensor target = weight;
@@ -73,9 +74,9 @@ double validated(const LanguageModel& model, const Ids& text, Size length) {
 TEST_CASE("a language model's training is the loop written out", "[kit]") {
   const kit::Scratch scratch;
   const kit::CharCorpus corpus = prose_and_other_end(scratch);
-  const kit::LanguageTraining how = scheduled_training(scratch.path("run"));
+  const lesson20::LanguageTraining how = scheduled_training(scratch.path("run"));
   const auto model = model_of(how, corpus), by_hand = model_of(how, corpus);
-  const kit::RunPlace end = kit::train_language_model(*model, corpus, how);
+  const kit::RunPlace end = lesson20::train_language_model(*model, corpus, how);
   CHECK(end.step == kScheduledSteps);
   CHECK(end.words == kScheduledSteps * 3 * 6);
 
@@ -121,12 +122,12 @@ TEST_CASE("which weights of a language model decay, by name", "[kit]") {
   const kit::Scratch scratch;
   const kit::CharCorpus corpus = prose_and_other_end(scratch);
   for (const char* positions : {"learned", "rotary"}) {
-    kit::LanguageTraining how = scheduled_training(scratch.path(positions));
+    lesson20::LanguageTraining how = scheduled_training(scratch.path(positions));
     how.recipe.positions = positions;
     how.recipe.dropout = 0;
     how.recipe.steps = 1;
     const auto model = model_of(how, corpus), before = model_of(how, corpus);
-    kit::train_language_model(*model, corpus, how);
+    lesson20::train_language_model(*model, corpus, how);
     std::set<std::string> shrunk, kept;
     const State then = before->state(), now = model->state();
     // Adam's first step moves every number by the rate or, where it has no gradient, by nothing: what is left
@@ -160,13 +161,13 @@ TEST_CASE("a language model's run that was stopped logs what an unbroken one log
   const kit::Scratch scratch;
   const kit::CharCorpus corpus = prose_and_other_end(scratch);
   const auto run = [&](const char* name, const std::vector<Size>& stops) {
-    kit::LanguageTraining how = scheduled_training(scratch.path(name));
+    lesson20::LanguageTraining how = scheduled_training(scratch.path(name));
     kit::RunPlace place;
     double seconds = 0, wall = 0;
     for (const Size stop : stops) {
       how.stop_after = stop;
       const auto model = model_of(how, corpus);
-      wall += kit::seconds([&] { place = kit::train_language_model(*model, corpus, how); });
+      wall += kit::seconds([&] { place = lesson20::train_language_model(*model, corpus, how); });
       CHECK(place.seconds > seconds);  // of all parts together
       CHECK(place.seconds <= wall);    // each second once
       seconds = place.seconds;

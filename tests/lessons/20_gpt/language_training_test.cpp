@@ -1,6 +1,6 @@
 // A language model's training run: stopped, resumed, saved and loaded.
 #include "core/core.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/program/peak_memory.hpp"
 #include "lessons/kit/program/usage_error.hpp"
 #include "tests/catch.hpp"
@@ -18,8 +18,9 @@ kit::CharCorpus corpus_in(const kit::Scratch& scratch) {
   return kit::read_characters(scratch.write("text.txt", text));
 }
 
-kit::LanguageTraining training(const std::filesystem::path& out, const std::string& positions = "learned") {
-  kit::LanguageTraining how;
+lesson20::LanguageTraining training(const std::filesystem::path& out,
+                                    const std::string& positions = "learned") {
+  lesson20::LanguageTraining how;
   how.recipe = {.layers = 1,
                 .heads = 2,
                 .width = 8,
@@ -42,10 +43,10 @@ std::vector<double> weights(const LanguageModel& model) {
 }
 
 /// Trains, or goes on, and returns all weights.
-std::vector<double> run(const kit::CharCorpus& corpus, const kit::LanguageTraining& how) {
-  LanguageModel model(kit::language_model_options(how.recipe, corpus.characters.size()));
+std::vector<double> run(const kit::CharCorpus& corpus, const lesson20::LanguageTraining& how) {
+  LanguageModel model(lesson20::language_model_options(how.recipe, corpus.characters.size()));
   model.initialise(how.seed);
-  kit::train_language_model(model, corpus, how);
+  lesson20::train_language_model(model, corpus, how);
   return weights(model);
 }
 
@@ -56,7 +57,7 @@ TEST_CASE("a run that stopped goes on to the same bits") {
   const kit::CharCorpus corpus = corpus_in(scratch);
   const std::vector<double> unbroken = run(corpus, training(scratch.folder() / "unbroken"));
   for (const Size stop : {1, 4, 8}) {
-    kit::LanguageTraining how = training(scratch.folder() / ("stopped" + std::to_string(stop)));
+    lesson20::LanguageTraining how = training(scratch.folder() / ("stopped" + std::to_string(stop)));
     how.stop_after = stop;
     CHECK(run(corpus, how) != unbroken);
     how.stop_after = 0;
@@ -69,28 +70,29 @@ TEST_CASE("a checkpoint becomes the model again, and another run's is refused") 
   const kit::Scratch scratch;
   const kit::CharCorpus corpus = corpus_in(scratch);
   for (const char* positions : {"learned", "rotary"}) {
-    const kit::LanguageTraining how = training(scratch.folder() / positions, positions);
+    const lesson20::LanguageTraining how = training(scratch.folder() / positions, positions);
     const std::vector<double> trained = run(corpus, how);
-    const kit::SavedLanguageModel saved = kit::load_language_model(how.out / "checkpoint.safetensors");
+    const lesson20::SavedLanguageModel saved =
+        lesson20::load_language_model(how.out / "checkpoint.safetensors");
     CHECK(weights(*saved.model) == trained);
     CHECK(saved.characters == corpus.characters);
     CHECK(saved.recipe.context == 6);
     CHECK(saved.recipe.positions == positions);
     CHECK_FALSE(saved.model->training());
   }
-  kit::LanguageTraining other = training(scratch.folder() / "learned");
+  lesson20::LanguageTraining other = training(scratch.folder() / "learned");
   other.seed = 2;
   CHECK_THROWS_AS(run(corpus, other), kit::UsageError);
   other.fresh = true;
   CHECK_NOTHROW(run(corpus, other));
-  CHECK_THROWS_AS(kit::load_language_model(scratch.folder() / "none"), kit::UsageError);
-  CHECK_THROWS_AS(kit::load_language_model(scratch.folder() / "text.txt"), kit::UsageError);
+  CHECK_THROWS_AS(lesson20::load_language_model(scratch.folder() / "none"), kit::UsageError);
+  CHECK_THROWS_AS(lesson20::load_language_model(scratch.folder() / "text.txt"), kit::UsageError);
 }
 
 TEST_CASE("a checkpoint with sizes that its weights do not have is refused without their memory") {
   const kit::Scratch scratch;
   const kit::CharCorpus corpus = corpus_in(scratch);
-  const kit::LanguageTraining how = training(scratch.folder() / "run", "rotary");
+  const lesson20::LanguageTraining how = training(scratch.folder() / "run", "rotary");
   run(corpus, how);
   const double before = kit::peak_memory();
   for (const auto& [name, value] : {std::pair<const char*, const char*>{"width", "2048"},
@@ -105,7 +107,7 @@ TEST_CASE("a checkpoint with sizes that its weights do not have is refused witho
     changed.set_text(name, value);
     changed.save(scratch.path("changed.safetensors"));
     CAPTURE(name, value);
-    CHECK_THAT(kit::usage_error([&] { kit::load_language_model(scratch.path("changed.safetensors")); }),
+    CHECK_THAT(kit::usage_error([&] { lesson20::load_language_model(scratch.path("changed.safetensors")); }),
                Catch::Matchers::ContainsSubstring(
                    "changed.safetensors is not the checkpoint of a language model ("));
   }
@@ -115,12 +117,12 @@ TEST_CASE("a checkpoint with sizes that its weights do not have is refused witho
 TEST_CASE("it learns") {
   const kit::Scratch scratch;
   const kit::CharCorpus corpus = corpus_in(scratch);
-  kit::LanguageTraining how = training(scratch.folder() / "long");
+  lesson20::LanguageTraining how = training(scratch.folder() / "long");
   how.recipe.steps = 150;
   how.recipe.dropout = 0;
-  LanguageModel model(kit::language_model_options(how.recipe, corpus.characters.size()));
+  LanguageModel model(lesson20::language_model_options(how.recipe, corpus.characters.size()));
   model.initialise(1);
   const double before = kit::loss_per_character(model, corpus.valid, 6);
-  kit::train_language_model(model, corpus, how);
+  lesson20::train_language_model(model, corpus, how);
   CHECK(kit::loss_per_character(model, corpus.valid, 6) < before / 2);
 }

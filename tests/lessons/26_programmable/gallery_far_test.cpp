@@ -13,7 +13,7 @@ TEST_CASE("the gallery's farthest bucket begins at 91 and has no end", "[gallery
     const Size heads = entry.mechanism.learned[0].shape[0];
     const Tensor bias = expand(arange(0, 16, 1, DType::f64), {heads, 16});
     const std::vector<Tensor> learned{variable(bias + 0.0)};
-    const Tensor found = entry.mechanism.score(learned, kTime, kTime)
+    const Tensor found = entry.mechanism.score_mod(learned, kTime, kTime)
                              .by_ops(zeros({1, heads, kTime, kTime}, DType::f64), Mask::causal(kTime, kTime))
                              .detach();
     // The last distance of each of the first 15.

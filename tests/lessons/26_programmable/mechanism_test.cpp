@@ -36,7 +36,7 @@ Checked check(const kit::Mechanism& mechanism) {
 kit::Mechanism repeating(Tensor (*later)(const Tensor& table)) {
   return {.name = "repeating",
           .learned = {{"w", {4, 16}, normal(1)}},
-          .score =
+          .score_mod =
               [later](const Values& p, Size queries, Size keys) {
                 Values copies = {p[0]};
                 while (static_cast<Size>(copies.size()) * 16 < keys) copies.push_back(later(p[0]));
@@ -63,7 +63,7 @@ TEST_CASE("a check comes to what only far pairs read", "[mechanism]") {
 TEST_CASE("a check says what of a table it did not reach", "[mechanism]") {
   kit::Mechanism wide{.name = "wide",
                       .learned = {{"w", {4, 200}, normal(1)}},
-                      .score =
+                      .score_mod =
                           [](const Values& p, Size queries, Size keys) {
                             const auto first = static_cast<double>(keys - queries);
                             return score_mod(
@@ -78,14 +78,14 @@ TEST_CASE("a check says what of a table it did not reach", "[mechanism]") {
 
 TEST_CASE("a check names what is learned without a gradient, or for nothing", "[mechanism]") {
   kit::Mechanism forgot{.name = "forgot", .learned = {{"gain", {4}, constant(1)}}};
-  forgot.score = [](const Values& p, Size, Size) {
+  forgot.score_mod = [](const Values& p, Size, Size) {
     return score_mod([](auto s, auto at, auto gain) { return s * gain(at.h); }, p[0]);
   };
   Checked found = check(forgot);
   CHECK_FALSE(found.ok);
   CHECK_THAT(found.text, ContainsSubstring("wrap it in learned() to train it"));
 
-  forgot.score = [](const Values&, Size, Size) { return score_mod([](auto s, auto) { return 2 * s; }); };
+  forgot.score_mod = [](const Values&, Size, Size) { return score_mod([](auto s, auto) { return 2 * s; }); };
   found = check(forgot);
   CHECK_FALSE(found.ok);
   CHECK_THAT(found.text, ContainsSubstring("gain has no influence on the result"));
@@ -93,7 +93,7 @@ TEST_CASE("a check names what is learned without a gradient, or for nothing", "[
 
 TEST_CASE("a mechanism may be blind to queries and keys, and a check says so", "[mechanism]") {
   kit::Mechanism blind{.name = "blind", .learned = {{"w", {4, 8}, normal(1)}}};
-  blind.score = [](const Values& p, Size, Size) {
+  blind.score_mod = [](const Values& p, Size, Size) {
     return score_mod([](auto, auto at, auto w) { return w(at.h, min(at.j, 7)); }, learned(p[0]));
   };
   const Checked found = check(blind);
@@ -189,7 +189,7 @@ TEST_CASE("a check sees tiles whose gradient alone differs from plain ops", "[me
   // A rectifier at exactly 0: as a maximum it has half a slope there, as a choice none.
   kit::Mechanism kink{.name = "kink", .learned = {{"w", {4}, constant(1)}}, .mask = BlockMask::causal};
   const Tensor usual = kit::random_inputs(kink, 6, 1, DType::f64)[3].detach();
-  kink.score = [usual](const Values& p, Size, Size) {
+  kink.score_mod = [usual](const Values& p, Size, Size) {
     return score_mod(
         [](auto s, auto at, auto w, auto w0) {
           const auto x = w(at.h) - w0(at.h);
@@ -228,7 +228,7 @@ TEST_CASE("a check sees a score that forgets where query 0 stands", "[mechanism]
   const auto near = [](bool knows) {
     return kit::Mechanism{
         .name = "near",
-        .score =
+        .score_mod =
             [knows](const Values&, Size queries, Size keys) {
               const double first = knows ? static_cast<double>(keys - queries) : 0;
               return score_mod([first](auto s, auto at) { return s - 0.1 * abs(at.i + first - at.j); });
@@ -249,7 +249,7 @@ TEST_CASE("a check sees a score that forgets where query 0 stands", "[mechanism]
   const Checked table =
       check({.name = "table",
              .learned = {{"w", {4, 150}, normal(1)}},
-             .score =
+             .score_mod =
                  [](const Values& p, Size, Size) {
                    return score_mod([](auto s, auto at, auto w) { return s + w(at.h, at.i - at.j); },
                                     learned(p[0]));

@@ -21,7 +21,7 @@ kit::Mechanism my_attention() {
   return {.name = "decay",
           .heads = 4,
           .learned = {{"rate", {4}, constant(1)}},  // name, shape, first values
-          .score =
+          .score_mod =
               [](const std::vector<Tensor>& p, Size queries, Size keys) {
                 const auto first = static_cast<double>(keys - queries);  // where query 0 stands
                 return score_mod(

@@ -29,7 +29,7 @@ std::string trained(const kit::Mechanism& mechanism) {
 
 kit::Mechanism twice(bool (*may)(Size i, Size j)) {
   kit::Mechanism mechanism{.name = "twice", .heads = 1, .width = 4};
-  mechanism.score = [](const std::vector<Tensor>&, Size, Size) {
+  mechanism.score_mod = [](const std::vector<Tensor>&, Size, Size) {
     return score_mod([](auto s, auto) { return 2 * s; });
   };
   if (may)

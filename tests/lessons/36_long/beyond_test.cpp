@@ -65,7 +65,7 @@ TEST_CASE("a mean between two positions leaves out the second", "[36]") {
 TEST_CASE("the weight of the first token follows the window, the sinks and the range of queries", "[36]") {
   const kit::Windows windows = long_windows(squares(kLong + 1), 1);
   const auto weight = [&](Size window, Size sinks, Size from, Size to) {
-    LanguageModel model(model_options({.window = window, .sinks = sinks}, kDifferent));
+    LanguageModel model(model_options({.window = window, .sink_tokens = sinks}, kDifferent));
     model.initialise(3);
     const std::vector<double> layers = first_token_weight(model, windows, from, to);
     REQUIRE(layers.size() == 2);

@@ -73,8 +73,8 @@ TEST_CASE("nothing reaches values through what no query of any head sees") {
                          const Size b = at / 6, head = at / 3 % 2;
                          return b == 0 ? j != 1 && (j != 3 || head == 1) : j < 2 && (j != 1 || head == 0);
                        }).reshape({2, 2, 3, 4});
-  for (const Size key_heads : {2, 1}) {
-    MultiHeadAttention attention({.width = 6, .heads = 2, .key_heads = key_heads, .value_width = 5});
+  for (const Size kv_heads : {2, 1}) {
+    MultiHeadAttention attention({.width = 6, .heads = 2, .kv_heads = kv_heads, .value_width = 5});
     attention.initialise(1, DType::f64);
     check_untouched(attention, 5, by_row, seen);
     check_untouched(attention, 5, by_head, seen);

@@ -144,9 +144,10 @@ TEST_CASE("a score_mod of a layer hides and is hidden as in attend(), NaN and al
                  v = variable(poisoned_rows(v0, {1, 5}, poison));
     Tape tape;
     const Tensor y =
-        layer ? with_score(q, k, v, causal).context
-              : attend(q, k, v,
-                       {.mask = BlockMask::from(causal, 6, 6), .score = score_mod(score, learned(weight))});
+        layer
+            ? with_score(q, k, v, causal).context
+            : attend(q, k, v,
+                     {.mask = BlockMask::from(causal, 6, 6), .score_mod = score_mod(score, learned(weight))});
     std::vector<Tensor> results{y.detach()};
     for (const Tensor& g :
          tape.gradients(y, dy, std::vector<Tensor>{q, k, v, weight}, {.create_graph = twice}))
@@ -292,7 +293,7 @@ TEST_CASE("a recurrent layer over no steps at all returns none, and its first st
 
 TEST_CASE("multi-head attention of no tokens, no keys or no rows returns none or zeros") {
   for (const Size groups : {4, 2}) {
-    MultiHeadAttention layer({.width = 8, .heads = 4, .key_heads = groups});
+    MultiHeadAttention layer({.width = 8, .heads = 4, .kv_heads = groups});
     layer.initialise(1, DType::f64);
     const Tensor x = normal({2, 3, 8}, 5), none = zeros({2, 0, 8}, DType::f64),
                  no_rows = zeros({0, 3, 8}, DType::f64);

@@ -40,7 +40,7 @@ LearnedScoreMod learned_decay() {
 struct TiledCase {
   std::string name;
   PositionScheme positions;
-  Size key_heads = kModelHeads;
+  Size kv_heads = kModelHeads;
   LearnedScoreMod score_mod = {};
 };
 
@@ -82,7 +82,7 @@ TEST_CASE("the context alone, in tiles, is the pipeline's, and so are all gradie
     for (const bool padded : {false, true}) {
       INFO(one.name << (padded ? ", padded" : ", causal"));
       MultiHeadOptions options;
-      options.width = kModelWidth, options.heads = kModelHeads, options.key_heads = one.key_heads;
+      options.width = kModelWidth, options.heads = kModelHeads, options.kv_heads = one.kv_heads;
       options.attend.positions = one.positions;
       options.attend.score_mod = one.score_mod;
       options.causal = !padded;
@@ -171,7 +171,7 @@ TEST_CASE("a long language model: cache = no cache, and no word depends on a lat
     TransformerOptions options;
     options.vocabulary = 11, options.layers = 2;
     options.block.width = kModelWidth, options.block.heads = kModelHeads,
-    options.block.key_heads = one.key_heads;
+    options.block.kv_heads = one.kv_heads;
     options.positions = one.positions;
     options.block.score_mod = one.score_mod;
     LanguageModel model(options);

@@ -189,21 +189,23 @@ AttendOptions options_of(const ZooCase& one, const Tensor& w) {
   if (kind == "scale") options.scale = 0.3;
   if (kind == "sink") options.sink = true;
   if (kind == "alibi")
-    options.score = score_mod([ahead](auto s, auto at) { return s - 0.25 * abs(at.i + ahead - at.j); });
-  if (kind == "cap") options.score = score_mod([](auto s, auto) { return 1.3 * tanh(s / 1.3); });
+    options.score_mod = score_mod([ahead](auto s, auto at) { return s - 0.25 * abs(at.i + ahead - at.j); });
+  if (kind == "cap") options.score_mod = score_mod([](auto s, auto) { return 1.3 * tanh(s / 1.3); });
   if (kind == "slope")
-    options.score = score_mod(
+    options.score_mod = score_mod(
         [ahead](auto s, auto at, auto slope) { return s - slope(at.h) * (at.i + ahead - at.j) * 0.05; },
         learned(w));
   if (kind == "table")
-    options.score = score_mod([](auto s, auto at, auto bias) { return s + bias(at.h, at.j); }, learned(w));
+    options.score_mod =
+        score_mod([](auto s, auto at, auto bias) { return s + bias(at.h, at.j); }, learned(w));
   if (kind == "warm")
-    options.score =
+    options.score_mod =
         score_mod([](auto s, auto, auto warm) { return s * exp(warm()) + 0.1 * s * s; }, learned(w));
   if (kind == "pair_additive")
-    options.pairs = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(w));
+    options.pair_score = pair_score([](auto q, auto k, auto v) { return v * tanh(q + k); }, learned(w));
   if (kind == "pair_distance")
-    options.pairs = pair_score([](auto q, auto k, auto v) { return -v * (q - k) * (q - k); }, learned(w));
+    options.pair_score =
+        pair_score([](auto q, auto k, auto v) { return -v * (q - k) * (q - k); }, learned(w));
   return options;
 }
 

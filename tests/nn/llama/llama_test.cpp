@@ -72,7 +72,7 @@ TEST_CASE("llama: a file of another program gives the logits of an independent o
   CHECK(sizes.blocks == 2);
   CHECK(sizes.width == 64);
   CHECK(sizes.heads == 4);
-  CHECK(sizes.key_heads == 2);
+  CHECK(sizes.kv_heads == 2);
   CHECK(sizes.head_width == 16);
   CHECK(sizes.hidden == 256);
   CHECK(sizes.vocabulary == 448);

@@ -47,7 +47,8 @@ TEST_CASE("alibi() passes its slopes on") {
     REQUIRE(score);
     const Tensor q = zeros({1, 3, 2, 1}, DType::f64), k = q, v = tensor({{1, 0}, {0, 1}}, DType::f64);
     // Query 1 sees keys 0 and 1 at distances 1 and 0: the log-odds of its weights are the slope.
-    const Tensor weights = attend(q, k, expand(reshape(v, {1, 1, 2, 2}), {1, 3, 2, 2}), {.score = *score});
+    const Tensor weights =
+        attend(q, k, expand(reshape(v, {1, 1, 2, 2}), {1, 3, 2, 2}), {.score_mod = *score});
     return std::log(weights.at({0, 2, 1, 1}) / weights.at({0, 2, 1, 0}));
   };
   CHECK(slope_of_last_head(alibi()) == Approx(0x1p-8));

@@ -51,7 +51,7 @@ TransformerOptions side(const PositionScheme& positions) {
   TransformerOptions options;
   options.vocabulary = 12;
   options.layers = 2;
-  options.block = {.width = 8, .heads = 4, .key_heads = 2, .hidden = 10};
+  options.block = {.width = 8, .heads = 4, .kv_heads = 2, .hidden = 10};
   options.positions = positions;
   return options;
 }
@@ -306,7 +306,7 @@ TEST_CASE("a text longer than a cache had room for goes on as if it had") {
   const bool grouped = GENERATE(false, true);
   TransformerOptions options = side(rotary());
   options.layers = 1;
-  if (!grouped) options.block.key_heads = 0;
+  if (!grouped) options.block.kv_heads = 0;
   LanguageModel model(options);
   model.initialise(4, DType::f64);
   model.eval();

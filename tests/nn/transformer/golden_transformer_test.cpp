@@ -40,7 +40,7 @@ TEST_CASE("multi-head attention equals PyTorch's") {
   INFO(name);
   const GoldenCase golden("multi_head", name);
   MultiHeadOptions made{
-      .width = 8, .heads = number(golden, "heads"), .key_heads = number(golden, "key_heads")};
+      .width = 8, .heads = number(golden, "heads"), .kv_heads = number(golden, "key_heads")};
   made.key_width = golden.at("keys").size(-1);
   made.value_width = golden.at("values").size(-1);
   made.head_width = number(golden, "head_width");
@@ -101,7 +101,7 @@ TEST_CASE("transformer blocks equal PyTorch's") {
   const GoldenCase golden("blocks", name);
   const bool decoder = has(name, "decoder");
   BlockOptions made = block_options();
-  made.norm_place = has(name, "pre") ? NormPlace::pre : NormPlace::post;
+  made.norm_position = has(name, "pre") ? NormPosition::pre : NormPosition::post;
   made.activation = has(name, "relu") ? Activation::relu : Activation::gelu;
   TransformerBlock block(made, {.causal = decoder, .memory_width = decoder ? 8 : 0});
   golden.load_into(block);

@@ -85,17 +85,17 @@ TEST_CASE("gradients of blocks: norms, activations, grouped heads, cross-attenti
   BlockKind kind{.causal = true, .memory_width = 4};
   SECTION("pre") {}
   SECTION("post, relu, no bias") {
-    options.norm_place = NormPlace::post;
+    options.norm_position = NormPosition::post;
     options.activation = Activation::relu;
     options.bias = Bias::no;
   }
   SECTION("root mean square, swiglu, one head of keys") {
     options.norm = NormKind::rms_norm;
     options.activation = Activation::swiglu;
-    options.key_heads = 1;
+    options.kv_heads = 1;
   }
   SECTION("no norm, gelu's tanh form") {
-    options.norm_place = NormPlace::none;
+    options.norm_position = NormPosition::none;
     options.activation = Activation::gelu_tanh;
   }
   SECTION("neither residual nor feed-forward") { options.residual = options.feed_forward = false; }
@@ -114,7 +114,7 @@ TEST_CASE("gradients of blocks: norms, activations, grouped heads, cross-attenti
 }
 
 TEST_CASE("a block without residual and feed-forward is its attention") {
-  BlockOptions options{.width = 6, .heads = 2, .norm_place = NormPlace::none};
+  BlockOptions options{.width = 6, .heads = 2, .norm_position = NormPosition::none};
   options.residual = options.feed_forward = false;
   TransformerBlock block(options, {});
   block.initialise(2, DType::f64);
@@ -231,7 +231,7 @@ TEST_CASE("a cache changes no logits, however the text is cut") {
   INFO(named.name);
   TransformerOptions options = small(named.scheme);
   options.block.heads = 4;
-  options.block.key_heads = GENERATE(4, 2, 1);
+  options.block.kv_heads = GENERATE(4, 2, 1);
   LanguageModel model(options);
   model.initialise(6);
   model.eval();
@@ -243,7 +243,7 @@ TEST_CASE("a cache changes no logits, however the text is cut") {
     for (std::size_t i = 0; i + 1 < cuts.size(); ++i)
       parts.push_back(model(ids().columns(cuts[i], cuts[i + 1]), cache));
     CHECK(apart(concat(parts, 1), whole) < 1e-5);
-    if (options.block.key_heads == 2) CHECK(cache.layers[0].keys().shape() == Dims{2, 2, 1, 5, 2});
+    if (options.block.kv_heads == 2) CHECK(cache.layers[0].keys().shape() == Dims{2, 2, 1, 5, 2});
   }
 }
 
@@ -401,7 +401,7 @@ TEST_CASE("transformers say what is wrong with their input") {
   CHECK_THROWS_WITH(model.begin(ids()), Contains("eval()"));
   CHECK_THROWS_WITH(MultiHeadAttention({.width = 6, .heads = 4}),
                     Contains("heads (4) must divide width (6)"));
-  CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 4, .key_heads = 3}), Contains("divisor"));
+  CHECK_THROWS_WITH(MultiHeadAttention({.width = 8, .heads = 4, .kv_heads = 3}), Contains("divisor"));
   MultiHeadAttention attention({.width = 4, .heads = 2});
   attention.initialise(1);
   CHECK_THROWS_WITH(attention(zeros({2, 3, 5}), zeros({2, 3, 4}), zeros({2, 3, 4})),

@@ -113,9 +113,9 @@ TEST_CASE("a tree in one pass has the logits of its texts, after each keep()") {
   SECTION("grouped heads, sliding window with a sink, QK-norm") {
     for (const PositionScheme& positions : {rotary(), alibi()}) {
       TransformerOptions options = with(positions);
-      options.block.key_heads = 2;
+      options.block.kv_heads = 2;
       options.block.window = 3;
-      options.block.sinks = 1;
+      options.block.sink_tokens = 1;
       options.block.qk_norm = options.block.learned_sink = true;
       check_rounds(options, capacity);
     }

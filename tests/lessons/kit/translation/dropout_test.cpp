@@ -1,6 +1,6 @@
 // A config's dropout reaches every place that it promises: counted on the tape.
 #include "core/core.hpp"
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 #include "lessons/kit/translation/recurrent_config.hpp"
 #include "lessons/kit/translation/transformer_config.hpp"
 #include "tests/catch.hpp"
@@ -64,7 +64,7 @@ TEST_CASE("a transformer translator's config drops in every block, and words by 
 }
 
 TEST_CASE("a language model's recipe drops words, weights and what each part adds", "[kit]") {
-  const LanguageRecipe recipe{.layers = 3, .heads = 2, .width = 8, .context = 6, .dropout = 0.2};
+  const lesson20::LanguageRecipe recipe{.layers = 3, .heads = 2, .width = 8, .context = 6, .dropout = 0.2};
   LanguageModel model(language_model_options(recipe, 11));
   model.initialise(1);
   const Indices ids = Indices{4, 5, 6, 7, 8, 0}.reshape({2, 3});

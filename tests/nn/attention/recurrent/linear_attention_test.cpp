@@ -114,10 +114,10 @@ TEST_CASE("a layer of linear attention is what its formulas say, whole, in parts
       Tensor state;
       for (const Tensor& words : split(x, part, 1)) {
         const LinearAttendResult found = layer(words, state);
-        reads.push_back(found.output), state = found.state;
+        reads.push_back(found.output), state = found.final_state;
       }
       CHECK(apart(concat(reads, 1), whole.output) < 1e-11);
-      CHECK(apart(state, whole.state) < 1e-11);
+      CHECK(apart(state, whole.final_state) < 1e-11);
     }
     const auto f = [&layer](const Tensor& words) { return layer(words).output; };
     CHECK_GRADIENTS(f, x, layer.parameters(), {.tolerance = 1e-6});
@@ -130,7 +130,7 @@ TEST_CASE("a layer of linear attention starts by keeping, and says what does not
   layer.initialise(1);
   CHECK(apart(layer.gate_bias, full({2}, 4)) == 0);
   CHECK(layer(zeros({3, 0, 4})).output.shape() == Dims{3, 0, 4});
-  CHECK(layer(zeros({3, 5, 4})).state.shape() == Dims{3, 2, 2, 3});
+  CHECK(layer(zeros({3, 5, 4})).final_state.shape() == Dims{3, 2, 2, 3});
   using Catch::Matchers::ContainsSubstring;
   const auto told = [](const LinearAttentionOptions& options) {
     return test::message_of([&] { LinearAttention made(options); });

@@ -112,7 +112,7 @@ struct GatedDelta : Projected {
   Tensor operator()(const Tensor& x, const VisiblePairs&) const override { return run(x, {}).output; }
   Tensor next(const Tensor& x, const VisiblePairs&, KeyValueCache& cache) const override {
     const LinearAttendResult all = run(x, cache.state().empty() ? Tensor{} : cache.state().front());
-    cache.set_state({all.state}, x.size(1));
+    cache.set_state({all.final_state}, x.size(1));
     return all.output;
   }
   LinearAttendResult run(const Tensor& x, const Tensor& state) const {
@@ -124,8 +124,8 @@ struct GatedDelta : Projected {
                                                  {.rule = WriteRule::delta,
                                                   .log_decay = by_head(neg(softplus(keep(x)))),
                                                   .beta = by_head(sigmoid(strength(x))),
-                                                  .state = state});
-    return {output(merged(all.output)), all.state};
+                                                  .initial_state = state});
+    return {output(merged(all.output)), all.final_state};
   }
 
   Linear keep{{*this, "keep"}, kWidth, kHeads, Bias::yes},

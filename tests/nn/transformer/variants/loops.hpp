@@ -73,7 +73,7 @@ inline void add_mix(Row& out, std::size_t at, const Row& weights, const Rows& va
 
 /// Parts of multi-head attention that an option of the blocks adds.
 struct HeadParts {
-  std::size_t heads = 2, key_heads = 2, width = 4;
+  std::size_t heads = 2, kv_heads = 2, width = 4;
   bool gate = false, sink = false, norm = false;
   /// Changes a query or key at a position.
   std::function<void(Row&, std::size_t position)> turn = {};
@@ -97,7 +97,7 @@ inline Rows heads_by_loops(const Weights& w, const Rows& x, const Sees& sees, co
   };
   Rows joined(x.size(), Row(parts.heads * d));
   for (std::size_t h = 0; h < parts.heads; ++h) {
-    const std::size_t group = h / (parts.heads / parts.key_heads);
+    const std::size_t group = h / (parts.heads / parts.kv_heads);
     for (std::size_t i = 0; i < x.size(); ++i) {
       Row scores(x.size());
       const Row query = prepared(q[i], h, i, "query_norm.weight");

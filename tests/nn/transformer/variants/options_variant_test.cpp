@@ -19,10 +19,10 @@ Variant gated() {
   return {"output gate, learned sink, grouped heads",
           [](TransformerOptions& options) {
             options.block.output_gate = options.block.learned_sink = true;
-            options.block.key_heads = 1;
+            options.block.kv_heads = 1;
           },
           [](const Weights& w, const Rows& x, const Sees& sees) {
-            return heads_by_loops(w, x, sees, {.key_heads = 1, .gate = true, .sink = true});
+            return heads_by_loops(w, x, sees, {.kv_heads = 1, .gate = true, .sink = true});
           }};
 }
 
@@ -31,7 +31,7 @@ Variant window() {
   return {"window with sinks",
           [](TransformerOptions& options) {
             options.block.window = 5;
-            options.block.sinks = 2;
+            options.block.sink_tokens = 2;
           },
           [](const Weights& w, const Rows& x, const Sees& sees) { return heads_by_loops(w, x, sees, {}); },
           [](std::size_t i, std::size_t j) { return i - j < 5 || j < 2; }};
@@ -186,8 +186,8 @@ TEST_CASE("options that cannot work together are refused with advice") {
              ContainsSubstring("normalise must not be set together with BlockOptions::attention"));
   CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.attention_dropout = 0.1; }),
              ContainsSubstring("attention_dropout must not be set together"));
-  CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.key_heads = 1; }),
-             ContainsSubstring("key_heads must not be set together"));
+  CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.kv_heads = 1; }),
+             ContainsSubstring("kv_heads must not be set together"));
   for (const ScoreFactory& score :
        {general(4, 4), ScoreFactory([](const Tensor&q, const Tensor&k) { return matmul(q, transpose(k)); })})
     CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.block.score = score; }),
@@ -199,8 +199,8 @@ TEST_CASE("options that cannot work together are refused with advice") {
                                  {.causal = true, .memory_width = 8}));
   CHECK_THAT(message([&](auto& o) { o.block.attention = own, o.positions = rotary(); }),
              ContainsSubstring("positions for pairs (rotary, alibi, …) must not be set"));
-  CHECK_THAT(message([](auto& o) { o.block.sinks = 1; }),
-             ContainsSubstring("sinks need a window, got 0 and 1"));
+  CHECK_THAT(message([](auto& o) { o.block.sink_tokens = 1; }),
+             ContainsSubstring("sink_tokens needs a window, got 0 and 1"));
   CHECK_THAT(message([](auto& o) { o.block.attention = [](Parent) { return ModulePtr<SelfAttention>(); }; }),
              ContainsSubstring("BlockOptions::attention must return a layer, got none"));
   TransformerOptions options{.vocabulary = 5, .block = {.width = 8, .heads = 2, .attention = own}};

@@ -14,7 +14,7 @@ constexpr Size kWords = 7, kLayers = 2;
 
 TransformerOptions options_of(const Variant& variant) {
   TransformerOptions options{.vocabulary = kWords, .layers = kLayers, .positions = no_positions()};
-  options.block = {.width = 8, .heads = 2, .norm_place = NormPlace::none, .feed_forward = false};
+  options.block = {.width = 8, .heads = 2, .norm_position = NormPosition::none, .feed_forward = false};
   options.scale_words = false;
   variant.set(options);
   return options;

@@ -1,5 +1,5 @@
 // The same mistake gets the same sentence and line from each compiler, whose outputs compiler_outputs.txt records.
-#include "lessons/grader/known_errors.hpp"
+#include "lessons/grader/compiler_messages.hpp"
 
 #include <filesystem>
 #include <fstream>

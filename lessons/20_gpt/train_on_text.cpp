@@ -1,5 +1,5 @@
 // Training of a language model on characters: sizes, schedule, checkpoints, log, and validation during training.
-#include "lessons/20_gpt/training.hpp"
+#include "lessons/20_gpt/train_on_text.hpp"
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@
 #include "optim/parallel/data_parallel.hpp"
 #include "optim/schedule.hpp"
 
-namespace tapestry::kit {
+namespace tapestry::lesson20 {
 
 namespace {
 
@@ -32,7 +32,7 @@ constexpr Size kEverySoManyWindows = 8;  // a validation during training uses ev
 
 using Recipe = LanguageRecipe;
 
-constexpr RecipeNumber<Recipe> kNumbers[] = {
+constexpr kit::RecipeNumber<Recipe> kNumbers[] = {
     {"--layers", &Recipe::layers, "blocks", 1, 100},
     {"--heads", &Recipe::heads, "attention heads; the width must be a multiple", 1, 128},
     {"--width", &Recipe::width, "width of the model", 1, 4096},
@@ -48,11 +48,11 @@ Schedule schedule(Size steps) {
 }
 
 /// The mean loss of a part of these windows, and the number of characters in it.
-PartLoss loss_of(const LanguageModel& model, const Windows& windows, const Part& part) {
+PartLoss loss_of(const LanguageModel& model, const kit::Windows& windows, const Part& part) {
   const Size rows = windows.inputs.shape()[0], begin = part.begin(rows), end = part.end(rows);
   if (begin == end) return {};
-  const Indices targets = rows_of(windows.targets, begin, end);
-  return {cross_entropy(model(rows_of(windows.inputs, begin, end)), targets),
+  const Indices targets = kit::rows_of(windows.targets, begin, end);
+  return {cross_entropy(model(kit::rows_of(windows.inputs, begin, end)), targets),
           static_cast<double>(targets.count())};
 }
 
@@ -74,23 +74,24 @@ TransformerOptions language_model_options(const LanguageRecipe& recipe, Size voc
   return options;
 }
 
-void add_options(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+void add_options(kit::Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
                  const LanguageRecipe& otherwise, const std::string& where) {
-  add_options(program, kNumbers, recipe, usual, otherwise, where);
+  kit::add_options(program, kNumbers, recipe, usual, otherwise, where);
   program.add("--positions", recipe.positions, "position information", {"learned", "rotary"});
 }
 
-void apply_recipe(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {
-  apply_recipe(program, kNumbers, usual, recipe);
+void apply_recipe(const kit::Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe) {
+  kit::apply_recipe(program, kNumbers, usual, recipe);
   if (!program.given("--positions")) recipe.positions = usual.positions;
   recipe.steps = usual.steps;
-  check_heads(recipe);
+  kit::check_heads(recipe);
   if (recipe.positions == "rotary" && recipe.width / recipe.heads % 2 != 0)
-    throw UsageError(fmt::format("with rotary positions, width / heads must be even, got {} / {}",
-                                 recipe.width, recipe.heads));
+    throw kit::UsageError(fmt::format("with rotary positions, width / heads must be even, got {} / {}",
+                                      recipe.width, recipe.heads));
 }
 
-RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, const LanguageTraining& how) {
+kit::RunPlace train_language_model(LanguageModel& model, const kit::CharCorpus& corpus,
+                                   const LanguageTraining& how) {
   using Clock = std::chrono::steady_clock;
   const Recipe& recipe = how.recipe;
   AdamW adam;
@@ -103,32 +104,34 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
   DataParallel ranks(how.ranks.communicator(), model.parameters(),
                      {.parts = static_cast<int>(how.ranks.parts)});
 
-  draw_windows(corpus.train, Random(how.seed, 0), 1,
-               recipe.context);  // throws for a text that is too short, before any file is written
-  make_writable_folder(how.out);
+  kit::draw_windows(corpus.train, kit::Random(how.seed, 0), 1,
+                    recipe.context);  // throws for a text that is too short, before any file is written
+  kit::make_writable_folder(how.out);
   // Every setting that distinguishes this run from others.
-  const std::string name = fmt::format("{}, seed {}, {}, {} positions, {} steps", name_of_text(corpus.hash),
-                                       how.seed, text_of(kNumbers, recipe), recipe.positions, recipe.steps);
-  Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
+  const std::string name =
+      fmt::format("{}, seed {}, {}, {} positions, {} steps", kit::name_of_text(corpus.hash), how.seed,
+                  kit::text_of(kNumbers, recipe), recipe.positions, recipe.steps);
+  kit::Checkpoints checkpoints(how.out / "checkpoint.safetensors", name, model, adam);
   checkpoints.ranks = how.ranks;
   if (how.fresh) checkpoints.forget();
-  checkpoints.texts = sizes_as_texts(kNumbers, recipe);
+  checkpoints.texts = kit::sizes_as_texts(kNumbers, recipe);
   checkpoints.texts["alphabet"] = corpus.characters.alphabet();
   checkpoints.texts["positions"] = recipe.positions;
-  RunPlace place;
+  kit::RunPlace place;
   const bool resumed = checkpoints.resume(place);
   if (resumed)
     fmt::print("  resuming at step {} of {} ({})\n", place.step, recipe.steps, checkpoints.file().string());
-  RunLog log(how.out / "log.csv", {"loss", "characters", "seconds", "validation"},
-             resumed ? std::optional(place.step) : std::nullopt);
+  kit::RunLog log(how.out / "log.csv", {"loss", "characters", "seconds", "validation"},
+                  resumed ? std::optional(place.step) : std::nullopt);
 
-  Progress progress(recipe.steps, {.done = place.step, .unit = "characters"});
+  kit::Progress progress(recipe.steps, {.done = place.step, .unit = "characters"});
   const double characters = static_cast<double>(recipe.batch * recipe.context);
   model.train();
   auto started = Clock::now();
   while (place.step < recipe.steps) {
     const auto step = static_cast<std::uint64_t>(++place.step);
-    const Windows windows = draw_windows(corpus.train, Random(how.seed, step), recipe.batch, recipe.context);
+    const kit::Windows windows =
+        kit::draw_windows(corpus.train, kit::Random(how.seed, step), recipe.batch, recipe.context);
     const double loss =
         ranks.gradients(how.seed, step, [&](const Part& part) { return loss_of(model, windows, part); });
     clip_gradients(model.parameters(), 1.0);
@@ -141,7 +144,7 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
     if (look || place.step % 50 == 0) {
       double validation = std::numeric_limits<double>::quiet_NaN();
       if (look) {
-        validation = loss_per_character(model, corpus.valid, recipe.context, kEverySoManyWindows);
+        validation = kit::loss_per_character(model, corpus.valid, recipe.context, kEverySoManyWindows);
         progress.note(
             fmt::format("  step {:>6}  {:>5.1f} min  loss {:.3f}  "
                         "on part of the validation text {:.3f}",
@@ -160,20 +163,20 @@ RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, co
         "  trained {} steps, {:.0f} characters in {:.1f} s: {:.0f} characters/s, {:.1f} ms per step; peak "
         "memory {:.0f} MiB\n",
         place.step, place.words, place.seconds, place.words / place.seconds,
-        1000 * place.seconds / static_cast<double>(place.step), peak_memory());
+        1000 * place.seconds / static_cast<double>(place.step), kit::peak_memory());
   return place;
 }
 
 SavedLanguageModel load_language_model(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file))
-    throw UsageError(fmt::format(
+    throw kit::UsageError(fmt::format(
         "there is no trained model at {}; train one first with --data, the same --out and --preset, and "
         "without --smoke",
         file.string()));
-  const TrainingState saved = load_checkpoint(file);
+  const TrainingState saved = kit::load_checkpoint(file);
   try {
     SavedLanguageModel loaded{Characters::of(saved.text("alphabet")), {}, nullptr};
-    read_sizes(saved, kNumbers, loaded.recipe);
+    kit::read_sizes(saved, kNumbers, loaded.recipe);
     loaded.recipe.positions = saved.text("positions");
     loaded.model =
         std::make_unique<LanguageModel>(language_model_options(loaded.recipe, loaded.characters.size()));
@@ -181,9 +184,9 @@ SavedLanguageModel load_language_model(const std::filesystem::path& file) {
     loaded.model->eval();
     return loaded;
   } catch (const std::exception& error) {
-    throw UsageError(
+    throw kit::UsageError(
         fmt::format("{} is not the checkpoint of a language model ({})", file.string(), error.what()));
   }
 }
 
-}  // namespace tapestry::kit
+}  // namespace tapestry::lesson20

@@ -1,4 +1,4 @@
-#include "lessons/grader/known_errors.hpp"
+#include "lessons/grader/compiler_messages.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // Steps of Adam, AdamW and SGD on one chunk of a parameter, and the sum of squares and scaling of a gradient.
-#include "core/simd/update.hpp"
+#include "core/simd/optimiser_step.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // The optimisers' inner loops against their formulas, element by element in f64, and beside memory that they may not
 // touch.
-#include "core/simd/update.hpp"
+#include "core/simd/optimiser_step.hpp"
 
 #include <cmath>
 #include <limits>

@@ -10,7 +10,7 @@
 #include "lessons/kit/program/options.hpp"
 #include "lessons/kit/train/resume.hpp"
 
-namespace tapestry::kit {
+namespace tapestry::lesson20 {
 
 /// Sizes of a model and of its training run.
 struct LanguageRecipe {
@@ -30,11 +30,11 @@ TransformerOptions language_model_options(const LanguageRecipe& recipe, Size voc
 
 /// Adds --layers, --heads, --width, --context, --batch, --dropout, --rate and --positions to the program. Sets
 /// `recipe` to `usual`. The help also states the values of `otherwise`, which apply `where`.
-void add_options(Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
+void add_options(kit::Lesson& program, LanguageRecipe& recipe, const LanguageRecipe& usual,
                  const LanguageRecipe& otherwise, const std::string& where);
 /// Fills the sizes that the command line did not give from `usual`. Call it in the lesson's body. Throws
-/// UsageError for sizes that do not fit together.
-void apply_recipe(const Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe);
+/// kit::UsageError for sizes that do not fit together.
+void apply_recipe(const kit::Lesson& program, const LanguageRecipe& usual, LanguageRecipe& recipe);
 
 struct LanguageTraining {
   LanguageRecipe recipe;
@@ -48,7 +48,7 @@ struct LanguageTraining {
   /// Stops after this step and saves a checkpoint; 0 trains to the end.
   Size stop_after = 0;
   /// The ranks that train together. One rank gives the same result as no ranks.
-  Ranks ranks = {};
+  kit::Ranks ranks = {};
 };
 
 /// Trains with AdamW (weight decay for matrices, none for vectors), or resumes from this run's checkpoint.
@@ -56,7 +56,8 @@ struct LanguageTraining {
 /// ends with the same weights, bit for bit, as an uninterrupted one on the same number of ranks. Any number of
 /// ranks may resume it. Prints time and memory, and returns the final place: steps, characters (as words), and
 /// seconds.
-RunPlace train_language_model(LanguageModel& model, const CharCorpus& corpus, const LanguageTraining& how);
+kit::RunPlace train_language_model(LanguageModel& model, const kit::CharCorpus& corpus,
+                                   const LanguageTraining& how);
 
 /// A model loaded from a checkpoint.
 struct SavedLanguageModel {
@@ -64,7 +65,7 @@ struct SavedLanguageModel {
   LanguageRecipe recipe;
   std::unique_ptr<LanguageModel> model;
 };
-/// Throws UsageError if the file is missing or damaged.
+/// Throws kit::UsageError if the file is missing or damaged.
 SavedLanguageModel load_language_model(const std::filesystem::path& file);
 
-}  // namespace tapestry::kit
+}  // namespace tapestry::lesson20
