@@ -46,7 +46,7 @@ struct BlockOptions {
   /// Sliding window of the self-attention in tokens, as in VisibilityRule; 0: none.
   Size window = 0;
   /// Number of first keys that every query sees (if causal, every later query) in addition to its window.
-  Size sinks = 0;
+  Size sink_tokens = 0;
   /// Options of the self-attention: a learned sink for each head (AttentionOptions), a gate of the heads' results, and
   /// QK-norm with ε = `epsilon` (MultiHeadOptions).
   bool learned_sink = false, output_gate = false, qk_norm = false;

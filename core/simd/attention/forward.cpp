@@ -37,7 +37,7 @@ struct OnlineSoftmax {
     std::fill_n(sum, kQueryTile, sink == -kInfinity<T> ? T(0) : T(1));
   }
 
-  /// Returns true if no score so far was NaN or +∞.
+  /// Returns true if neither the sink's score nor a score so far was NaN or +∞.
   bool below_infinity(Size queries) const {
     return std::all_of(max, max + queries, [](T score) { return score < kInfinity<T>; });
   }
