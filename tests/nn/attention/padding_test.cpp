@@ -295,7 +295,7 @@ TEST_CASE("multi-head attention of no tokens, no keys or no rows returns none or
   for (const Size groups : {4, 2}) {
     MultiHeadAttention layer({.width = 8, .heads = 4, .kv_heads = groups});
     layer.initialise(1, DType::f64);
-    const Tensor x = normal({2, 3, 8}, 5), none = zeros({2, 0, 8}, DType::f64),
+    const Tensor x = random_normal({2, 3, 8}, 5, DType::f64), none = zeros({2, 0, 8}, DType::f64),
                  no_rows = zeros({0, 3, 8}, DType::f64);
     CHECK(layer(none, none, none).context.shape() == none.shape());
     CHECK(layer(no_rows, no_rows, no_rows).context.shape() == no_rows.shape());
