@@ -9,8 +9,8 @@
 
 namespace tapestry {
 
-/// Element-wise a + b, a − b, a × b and a / b. Shapes broadcast. All throw Error for shapes that do not broadcast and
-/// for different dtypes.
+/// add, sub, mul and div return a + b, a − b, a × b and a / b, element by element. Shapes broadcast. They throw Error
+/// for shapes that do not broadcast and for different dtypes.
 Tensor add(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor sub(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor mul(const Tensor& a, const Tensor& b, CallSite at = {});
@@ -45,7 +45,7 @@ Tensor& rebind(T& a) {
 
 }  // namespace detail
 
-/// Operators for add(), sub(), mul(), div() and neg(). One of two operands may be a number.
+/// a + b, a - b, a * b, a / b and -a call add(), sub(), mul(), div() and neg(). One of two operands may be a number.
 Tensor operator+(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a, const Operand& b);
 Tensor operator*(const Operand& a, const Operand& b);
@@ -53,7 +53,7 @@ Tensor operator/(const Operand& a, const Operand& b);
 Tensor operator-(const Operand& a);
 
 /// `a += b` means `a = a + b`: it records an add and assigns the new tensor to a. Other copies of a keep the old
-/// tensor. The same holds for -=, *= and /=. A Parameter cannot be assigned.
+/// tensor. The same holds for a -= b, a *= b and a /= b. A Parameter cannot be assigned.
 template <std::derived_from<Tensor> T>
 Tensor& operator+=(T& a, const Operand& b) {
   return detail::rebind(a) = Operand(a, b.at) + b;

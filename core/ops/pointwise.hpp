@@ -44,8 +44,8 @@ Tensor log_sigmoid(const Tensor& x, CallSite at = {});
 /// the result nor the gradients, even if they are NaN.
 Tensor where(const Mask& mask, const Tensor& a, const Tensor& b, CallSite at = {});
 
-/// Masks a < b, a ≤ b, a > b, a ≥ b and a = b, element by element. They have no gradient and are false where either
-/// element is NaN. Shapes broadcast.
+/// less, less_equal, greater, greater_equal and equal return the masks a < b, a ≤ b, a > b, a ≥ b and a = b, element
+/// by element. They have no gradient, and are false where either element is NaN. Shapes broadcast.
 Mask less(const Tensor& a, const Tensor& b, CallSite at = {});
 Mask less_equal(const Tensor& a, const Tensor& b, CallSite at = {});
 Mask greater(const Tensor& a, const Tensor& b, CallSite at = {});
@@ -61,8 +61,8 @@ Tensor pow(const Tensor& a, double exponent, CallSite at = {});
 Tensor pow(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Remainder a − b·trunc(a / b), as in C's fmod: the result is exact and has the sign of a. Shapes broadcast.
 Tensor fmod(const Tensor& a, const Tensor& b, CallSite at = {});
-/// Larger or smaller of two elements, or NaN if either is NaN. If both are equal, each gets half of the gradient.
-/// Shapes broadcast.
+/// maximum and minimum return the larger and the smaller of two elements, or NaN if either is NaN. If both are
+/// equal, each gets half of the gradient. Shapes broadcast.
 Tensor maximum(const Tensor& a, const Tensor& b, CallSite at = {});
 Tensor minimum(const Tensor& a, const Tensor& b, CallSite at = {});
 /// Limits elements to [low, high]; NaN stays NaN. Elements outside the limits get gradient 0, and elements equal to a

@@ -14,7 +14,8 @@ enum class Keep { no, yes };
 /// mean() also throws if there are no elements to average.
 Tensor sum(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor mean(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
-/// Largest or smallest element. Equal ones share the gradient evenly. Both throw Error for no elements.
+/// max and min return the largest and the smallest element. Equal ones share the gradient evenly. Both throw
+/// Error for no elements.
 Tensor max(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 Tensor min(const Tensor& x, const Dims& axes = {}, Keep keep = Keep::no, CallSite at = {});
 /// Product of the elements; 1 for no elements. The derivative never divides by x, so x may contain zeros.
@@ -29,8 +30,9 @@ Tensor sum_to(const Tensor& x, const Dims& shape, CallSite at = {});
 /// Cumulative sum along an axis: y[i] = x[0] + … + x[i].
 Tensor cumsum(const Tensor& x, int axis, CallSite at = {});
 
-/// Index of the largest or smallest element along an axis, which is removed: x (…, n) → (…). Of equal elements, the
-/// first counts. If there is a NaN, both return the index of the first NaN, as in PyTorch. Both throw Error if n is 0.
+/// argmax and argmin return the index of the largest and of the smallest element along an axis, and remove the axis:
+/// x (…, n) → (…). Of equal elements, the first counts. If there is a NaN, both return the index of the first NaN, as
+/// in PyTorch. Both throw Error if n is 0.
 Indices argmax(const Tensor& x, int axis = -1);
 Indices argmin(const Tensor& x, int axis = -1);
 

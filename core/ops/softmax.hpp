@@ -8,7 +8,7 @@
 
 namespace tapestry {
 
-/// Softmax eˣ / Σ eˣ along an axis, or its logarithm x − log Σ eˣ. Neither overflows.
+/// softmax returns eˣ / Σ eˣ along an axis, log_softmax its logarithm x − log Σ eˣ. Neither overflows.
 Tensor softmax(const Tensor& x, int axis, CallSite at = {});
 Tensor log_softmax(const Tensor& x, int axis, CallSite at = {});
 /// Softmax over the unmasked elements of the last axis. The mask broadcasts to x's shape. Masked elements get exactly

@@ -48,8 +48,8 @@ struct Quality {
   double relative_error = 0;   ///< |mean − gradient| ÷ |gradient|, in %
   double standard_errors = 0;  ///< the largest of |mean_k − gradient_k| in standard errors of that mean
 };
-/// Measurements of the estimates of nn/'s functions, each with the same number of draws. Cold is τ = 0.1, warm is τ =
-/// 1.
+/// Measurements of the estimates of nn/'s functions, each with the same number of draws. `cold` has a small temperature τ,
+/// `warm` a large one.
 struct EstimatorQualities {
   Quality no_baseline, baseline, straight_cold, straight_warm, soft_cold, soft_warm;
 };
