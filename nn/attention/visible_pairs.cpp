@@ -43,9 +43,13 @@ bool VisiblePairs::sees(Size query, Size key) const {
   return rule_.window == 0 || std::abs(ahead) < rule_.window || position(key) < rule_.sink_tokens;
 }
 
-/// Returns false only if the rule hides no pair. A single query is the last token, so causality hides no key from it.
+/// Returns true if the rule may hide a pair. A single query is the last token, so causality hides no key from it.
 bool VisiblePairs::hides() const {
-  return (rule_.causal && queries_ > 1) || (rule_.window > 0 && keys_ > rule_.window);
+  if (rule_.causal && queries_ > 1) return true;
+  if (rule_.window == 0) return false;
+  if (positions_.empty()) return keys_ > rule_.window;
+  const auto [first, last] = std::minmax_element(positions_.begin(), positions_.end());
+  return *last - *first >= rule_.window;
 }
 
 AttendMask VisiblePairs::for_attend() const {

@@ -54,3 +54,20 @@ TEST_CASE("the window of a rule, Mask::window and the window of the attention pa
     CHECK((both.mask() & Mask::causal(queries, keys)).to_vector() == wanted);
   }
 }
+
+TEST_CASE("a window counts positions where they are given, also with fewer keys than its width") {
+  const std::vector<Size> gap = {0, 1, 100};
+  for (const bool causal : {true, false}) {
+    CAPTURE(causal);
+    const VisibilityRule rule{.causal = causal, .window = 10};
+    const VisiblePairs last(rule, 1, 3, {}, gap), whole(rule, 3, 3, {}, gap);
+    REQUIRE(last.mask().defined());
+    CHECK(last.mask().to_vector() == std::vector<bool>{false, false, true});
+    CHECK(whole.mask().to_vector() ==
+          std::vector<bool>{true, !causal, false, true, true, false, false, false, true});
+    const VisiblePairs near(rule, 1, 3, {}, {4, 5, 13});
+    CHECK_FALSE(near.mask().defined());
+    CHECK(VisiblePairs(rule, 1, 3, {}, {4, 5, 14}).mask().to_vector() ==
+          std::vector<bool>{false, true, true});
+  }
+}
