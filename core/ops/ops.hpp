@@ -1,4 +1,4 @@
-// Includes all ops.
+// Includes every header of core/ops. attend() and linear_attend() are in core/attention.
 #pragma once
 
 #include "core/ops/additive.hpp"

@@ -51,7 +51,7 @@ std::string CheckedBlock::hidden_token(Size length, Size hidden) const {
   const Gap gap = largest_gap(with_tokens((*block_)(changed, mask), y, hidden, hidden + 1), y);
   if (differs(gap, y))
     return fmt::format(
-        "token {} is hidden by a mask, but the result at token {} changes by {:.1e} if it changes. pairs.mask() and "
+        "token {} is hidden by a mask, but a change of this token changes the result at token {} by {:.1e}. pairs.mask() and "
         "pairs.for_attend() contain the caller's mask; a masked score must not enter a sum. If the layer mixes tokens in "
         "another way, as a convolution does, set takes_masks to false",
         hidden, gap.token, gap.by);
@@ -67,8 +67,8 @@ std::string CheckedBlock::cached_mask() {
       const Gap gap = largest_gap(in_parts(x, parts, make), y);
       if (differs(gap, y))
         return fmt::format(
-            "with a mask and a cache ({} tokens), the result at token {} differs by {:.1e} from the whole "
-            "text's. Row i of the mask is that of the query at position pairs.first() + i",
+            "with a mask and a cache ({} tokens), the result at token {} differs by {:.1e} from the result "
+            "without a cache. Row i of the mask belongs to query i, which is token pairs.first() + i",
             sum_of(parts), gap.token, gap.by);
     } catch (const Error& error) {  // a refusal, so no result is wrong
       remark_ = fmt::format("not supported: {}", error.what());
@@ -77,7 +77,7 @@ std::string CheckedBlock::cached_mask() {
   return {};
 }
 
-/// Each row of the batch hides another token.
+/// Hides token row % length in each row of the batch.
 std::string CheckedBlock::masks_of_rows(Size rows) const {
   const Size length = check_.lengths.front();
   const Tensor x = input(length, 2, rows);

@@ -3,7 +3,7 @@
 //
 // Attention computes the weights softmax(q · k_j / √d) from a query q. Here you compute the inverse: given the
 // weights α, find a query that produces them. The keys are *orthonormal*, that is, orthogonal unit vectors: k_i · k_j
-// is 1 if i = j, and 0 otherwise. (Examples are one-hot keys, and one-hot keys after any rotation.)
+// is 1 if i = j, and 0 otherwise. (One-hot keys are an example; so are rotated one-hot keys.)
 //
 // Write the function for many queries at once. The weights, (Tq, n), are positive, and each row adds up to 1. The
 // keys have the shape (n, d), with n ≤ d. Return the queries, (Tq, d). Useful functions: log(x), matmul and
@@ -42,8 +42,8 @@ Tensor query_for_weights(const Tensor& weights, const Tensor& keys) {
 // wrong: You divide by √d. Attention divides by √d once more, so multiply by it to undo the division.
 // - const Tensor scores = log(weights) * root;
 // + const Tensor scores = log(weights) / root;
-// wrong: You transpose the keys, so your query is a sum over their columns. It must be a sum of the keys, which are
-//   rows. For one-hot keys in order, the two are the same.
+// wrong: You transpose the keys. matmul then fails, or, if n = d, adds up their columns. Your query must be a weighted
+//   sum of the keys, which are the rows.
 // - return matmul(scores, keys);
 // + return matmul(scores, transpose(keys));
 

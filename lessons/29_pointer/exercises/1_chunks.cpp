@@ -1,11 +1,11 @@
 // 29.1 chunks: Chunkwise attention
 // implement, 15 minutes
 //
-// Monotonic attention stops at one key. *Chunkwise* attention (Chiu and Raffel 2018) then attends to a chunk: the w
-// keys that end with the key of the stop. (Near the start of the source there are fewer than w.) The weights within
-// the chunk are the softmax of a second set of scores, u.
+// Monotonic attention stops at one key. *Monotonic chunkwise* attention (MoChA, Chiu and Raffel 2018) then
+// attends to a chunk: the key at which it stopped and the w − 1 keys before it (fewer near the start of the source).
+// The weights within the chunk are the softmax of a second set of scores, u.
 //
-// The inputs are u (B, S) and alpha (B, S), the probability that the decoder stops at each key. Return the expected
+// The inputs are alpha (B, S), the probability that the decoder stops at each key, and u (B, S). Return the expected
 // weight of each key, (B, S):
 //
 //     β_j = Σ_k α_k · softmax(u_{k−w+1}, …, u_k)_j          the sum over all stops k whose chunk has key j
@@ -20,7 +20,7 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
   const Size keys = alpha.size(1);
   Tensor beta = zeros(alpha.shape(), alpha.dtype());
   for (Size k = 0; k < keys; ++k) {
-    const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
+    const Size first = std::max<Size>(0, k - w + 1);  // the chunk is first … k: at most w keys
     const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
     const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
     beta = beta + pad(share, 1, first, keys - k - 1);
@@ -36,7 +36,7 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 
 // wrong: The chunk must end with the key of the stop. Your chunk begins there, so the decoder would have to wait for
 //   keys that have not come in yet.
-// - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
+// - const Size first = std::max<Size>(0, k - w + 1);  // the chunk is first … k: at most w keys
 // - const Tensor chunk = softmax(slice(u, 1, first, k + 1), 1);
 // - const Tensor share = slice(alpha, 1, k, k + 1) * chunk;  // (B, 1) times (B, keys of the chunk)
 // - beta = beta + pad(share, 1, first, keys - k - 1);
@@ -44,7 +44,7 @@ Tensor chunkwise(const Tensor& alpha, const Tensor& u, Size w) {
 // + const Tensor chunk = softmax(slice(u, 1, k, last), 1);
 // + beta = beta + pad(slice(alpha, 1, k, k + 1) * chunk, 1, k, keys - last);
 // wrong: Your chunks have w + 1 keys. Key k itself is one of the w keys, so only w − 1 come before it.
-// - const Size first = std::max<Size>(0, k - w + 1);  // w keys with k itself, as far as there are any
+// - const Size first = std::max<Size>(0, k - w + 1);  // the chunk is first … k: at most w keys
 // + const Size first = std::max<Size>(0, k - w);
 // wrong: You took the softmax over all keys and cut a piece out of it, which does not sum to 1. The softmax must be
 //   over the keys of the chunk.

@@ -1,4 +1,4 @@
-// Command line of a lesson, its main loop and its exit codes.
+// Program of a lesson: its options, its main() and its exit codes.
 #pragma once
 
 #include <cstdint>
@@ -26,28 +26,27 @@ struct Options {
   std::filesystem::path data;  ///< empty unless --data was given
   Ranks ranks = {};  ///< ranks that train together; only this process unless the lesson calls runs_on()
 
-  /// Returns the name of the folder in `out` for a model trained on `task`. A smoke run has a separate folder, so that
-  /// its model and a fully trained one are never confused.
+  /// Returns the subfolder of `out` for a model of `task`: the task's name, with "-smoke" in a smoke run, so that the
+  /// two are never confused.
   std::string folder(const std::string& task) const { return smoke ? task + "-smoke" : task; }
 };
 
 /// Returns the path of the project's root, relative to the working directory. lessons/run passes it in TAPESTRY_ROOT.
-/// Without the variable, the result is empty: the program was started in the root.
+/// If the variable is not set, returns an empty path, because the program is then assumed to run in the root.
 std::filesystem::path project_folder();
 
 /// Exit codes of every lesson.
 enum ExitCode : int {
-  kMet = 0,       ///< every target was met
-  kMissed = 1,    ///< the lesson ran and missed a target
-  kUsage = 2,     ///< UsageError, tapestry::Error or another exception, or standard output cannot be written;
-                  ///< one line on stderr gives the reason
+  kMet = 0,       ///< no target was missed (a smoke run judges none), or --help
+  kMissed = 1,    ///< the run missed a target, a check or the answer to a question
+  kUsage = 2,     ///< another exception, or lost standard output; one line on stderr says why
   kInternal = 3,  ///< std::logic_error, which is a bug in the lesson or the kit; one line on stderr
 };
 
 /// Command-line program of a lesson: its name, its options and its main():
 ///
 ///     int main(int argc, char** argv) {
-///       kit::Lesson lesson("11_bahdanau", "let the decoder look back at every encoder state");
+///       kit::Lesson lesson("39_mine", "what this lesson is about");
 ///       lesson.steps(1250, 20);
 ///       std::int64_t hidden = 64;
 ///       lesson.add("--hidden", hidden, "size of the state", 1, 4096);
@@ -66,10 +65,11 @@ class Lesson {
   void steps(std::int64_t usual, std::int64_t smoke);
   /// Adds the option --data. Without this call, --data is rejected.
   void takes_data(const std::string& help);
-  /// Adds the option --parts, for lessons that train on Options::ranks.
+  /// Adds the option --parts, the number of parts into which each batch is split, for lessons that train on
+  /// Options::ranks.
   void takes_parts();
   /// Makes this process one of several ranks; `ranks` must outlive run(). Rank 0 prints, asks and writes the output
-  /// files. The others work in a SilentScope. An error that several ranks share is reported once per machine.
+  /// files. The others work in a SilentScope. On each machine, only the first error is printed.
   void runs_on(Communicator& ranks);
   /// Throws UsageError if there are several ranks. `what` is the option that needs a single process, such as
   /// "--translate".
@@ -84,22 +84,23 @@ class Lesson {
            const std::vector<std::string>& choices = {});
   void add(const std::string& name, std::filesystem::path& value, const std::string& help);
   void add_flag(const std::string& name, bool& value, const std::string& help);
-  /// Adds an option for an input file, or "-", that the lesson turns into another file. If it is given, the title is
-  /// not printed, so that standard output holds only the result.
+  /// Adds an option for an input file, or "-" for standard input, which the lesson reads with LineReader. Same as add()
+  /// and prints_result().
   void add_filter(const std::string& name, std::filesystem::path& value, const std::string& help);
-  /// Marks an option after which standard output holds only a result: if it is given, the title is not printed and no
-  /// question waits.
+  /// Declares that with this option the body prints only a result: the title is not printed, and no question waits.
   void prints_result(const std::string& name);
 
   /// Returns true if the option was on the command line. For use in the body.
   bool given(const std::string& name) const;
 
   /// Reads the options and TAPESTRY_THREADS, creates the output folder, prints the title, runs `body`, prints the last
-  /// line of the report, and returns an ExitCode. Catches every std::exception. A failed write does not stop the run
-  /// (see Output): lost progress is ignored, lost results are reported at the end.
+  /// line of the report, and returns an ExitCode. Catches every std::exception. A failed write to
+  /// standard output or standard error does not stop the run (see Output); what standard output lost is reported at the
+  /// end, with kUsage.
   ///
-  /// lessons/run sets two environment variables. If all targets are met, the file named by TAPESTRY_PASSED is created.
-  /// Answers to questions are appended to the file named by TAPESTRY_ANSWERS. The lesson waits for answers only if
+  /// lessons/run passes two more files in the environment, except under mpirun. The file named by TAPESTRY_PASSED is
+  /// created if this run judged the whole lesson and met all targets (Report::passed()). Answers to questions are
+  /// appended to the file named by TAPESTRY_ANSWERS. The lesson waits for answers only if
   /// standard input and output are terminals.
   int run(int argc, const char* const* argv, const Body& body);
 
