@@ -50,7 +50,7 @@ Tensor scores_by_ops(const Tensor& q, const Tensor& k, const AttendSettings& set
   const auto from = [&](const Tensor& query) {
     Tensor scores = pairs.defined() ? pairs.impl().by_ops(query, k, pairs.learned().data(), live)
                                     : matmul(query, transpose(k)) * settings.scale;
-    if (settings.score_mod.defined()) scores = settings.score_mod.by_ops(scores, live);
+    if (settings.score_mod.defined()) scores = settings.score_mod.by_ops(scores, live, at);
     if (!pairs.defined()) return scores;
     try {
       check_pair_scores(query, k, scores, live);

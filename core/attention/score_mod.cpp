@@ -34,7 +34,7 @@ void each_not_finite(const Tensor& scores, const Mask& live, const F& f) {
 
 }  // namespace
 
-Tensor ScoreMod::by_ops(const Tensor& scores, const Mask& live) const {
+Tensor ScoreMod::by_ops(const Tensor& scores, const Mask& live, CallSite at) const {
   std::vector<Tensor> sources = learned_;
   sources.insert(sources.end(), constants_.begin(), constants_.end());
   const int rank = scores.rank();
@@ -48,7 +48,7 @@ Tensor ScoreMod::by_ops(const Tensor& scores, const Mask& live) const {
                                         fits ? live : live.expand(scores.shape(), "score").reshape(by_head));
     return rank == 4 ? result : reshape(result, scores.shape());
   } catch (const std::logic_error& mistake) {
-    fail("{}", mistake.what());
+    fail("{} ({}:{})", mistake.what(), at.file, at.line);
   }
 }
 

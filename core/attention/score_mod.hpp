@@ -64,7 +64,7 @@ class ScoreMod {
   /// heads. `live` broadcasts to the scores; where it is false, the result is unspecified. At a pair whose new score
   /// is −∞, the derivative may be NaN: mask it with mask_out_neg_inf(), then compute the scores again. Throws Error
   /// for a table index out of range and for a finite score that becomes NaN or +∞.
-  Tensor by_ops(const Tensor& scores, const Mask& live = {}) const;
+  Tensor by_ops(const Tensor& scores, const Mask& live = {}, CallSite at = {}) const;
 
  private:
   std::shared_ptr<const Impl> impl_;

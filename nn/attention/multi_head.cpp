@@ -11,7 +11,7 @@ namespace tapestry {
 
 namespace {
 
-/// Checks the options, replaces each 0 that stands for a default, and sets attend.pair_shape.
+/// Checks the options, replaces each 0 by its default, and sets attend.pair_shape.
 MultiHeadOptions with_defaults(MultiHeadOptions options, const std::string& name) {
   if (options.width < 1 || options.heads < 1)
     fail("[multi_head{}] width and heads must be at least 1, got {} and {}", name, options.width,

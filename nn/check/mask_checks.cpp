@@ -51,8 +51,8 @@ std::string CheckedBlock::hidden_token(Size length, Size hidden) const {
   const Gap gap = largest_gap(with_tokens((*block_)(changed, mask), y, hidden, hidden + 1), y);
   if (differs(gap, y))
     return fmt::format(
-        "token {} is hidden by a mask, but a change of this token changes the result at token {} by {:.1e}. pairs.mask() and "
-        "pairs.for_attend() contain the caller's mask; a masked score must not enter a sum. If the layer mixes tokens in "
+        "token {} is hidden by a mask, but a change of this token changes the result at token {} by {:.1e}. "
+        "pairs.mask() and pairs.for_attend() contain the caller's mask; a masked score must not enter a sum. If the layer mixes tokens in "
         "another way, as a convolution does, set takes_masks to false",
         hidden, gap.token, gap.by);
   return {};

@@ -7,8 +7,8 @@
 
 namespace tapestry {
 
-/// Returns the character of a byte (Radford et al. 2019). Bytes that are printable in Latin-1 stand for themselves. The
-/// others are numbered from U+0100 in increasing order, so that a space becomes "Ġ" and a line feed "Ċ".
+/// Returns the character of a byte (Radford et al. 2019). Bytes that are printable in Latin-1 are mapped to themselves.
+/// The others are numbered from U+0100 in increasing order, so that a space becomes "Ġ" and a line feed "Ċ".
 char32_t byte_character(unsigned char byte);
 /// Returns the byte of a character, or nothing if the character is not in the alphabet.
 std::optional<unsigned char> character_byte(char32_t point);

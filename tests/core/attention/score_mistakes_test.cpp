@@ -236,7 +236,8 @@ TEST_CASE("by ops, a score's mistakes throw as in tiles") {
   const Tensor x = random_normal({1, 1, 4, 2}, 1);
   const ScoreMod divided = score_mod([](auto s, auto at) { return s * 0 / (at.i - at.j); });
   CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = divided}),
-                    ContainsSubstring("the score of query 0 and key 0 (batch row 0, head 0) became NaN"));
+                    ContainsSubstring("the score of query 0 and key 0 (batch row 0, head 0) became NaN") &&
+                        ContainsSubstring("score_mistakes_test.cpp:"));
   const ScoreMod outside = score_mod([](auto s, auto at, auto t) { return s + t(at.j); }, ones({3}));
   CHECK_THROWS_WITH(attend_by_ops(x, x, x, {.score_mod = outside}),
                     ContainsSubstring("index 3 is outside axis 0 of a table (3), for query 0 and key 3"));

@@ -23,7 +23,7 @@ Dims dims(const Dims& leading, std::initializer_list<Size> rest) {
   return shape;
 }
 
-/// The recurrence, token by token; the state stands behind the reads.
+/// The recurrence, token by token. Returns the outputs, followed by the state.
 Plain on_paper(const LinearAttendCase& c, const Plains& p) {
   recurrence::Text x{c.leading.count(),          c.words, c.d,    c.e,
                      c.rule == WriteRule::delta, p[0].v,  p[1].v, p[2].v};
