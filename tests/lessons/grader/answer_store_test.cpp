@@ -95,7 +95,8 @@ TEST_CASE("a piece of the engine is kept, and an edited one is set aside before 
   CHECK(whole.find("#include \"engine/half.hpp\"") != std::string::npos);
   CHECK(whole.find("twice.hpp") == std::string::npos);  // not written yet
 
-  store.save_engine_header(exercise, "second\n", all);  // the first is unedited, so its exercise can restore it
+  store.save_engine_header(exercise, "second\n",
+                           all);  // the first is unedited, so its exercise can restore it
   CHECK(content(place.root / "practise/engine/half.hpp") == "#pragma once\nsecond\n");
   CHECK(files() == 1);
   std::ofstream(place.root / "practise/engine/half.hpp") << "by hand";

@@ -9,7 +9,6 @@
 #include "nn/attention/normalise.hpp"
 #include "nn/attention/scores.hpp"
 #include "nn/positions/positions.hpp"
-#include "nn/transformer/latent_attention.hpp"
 #include "tests/catch.hpp"
 #include "tests/message_of.hpp"
 #include "tests/nn/check/wrong_attentions.hpp"
